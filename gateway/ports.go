@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kith-nearby/kith/presence"
+)
+
+// The gateway's ports: what it needs of the rest, implemented in cmd/node.
+
+// Errors that ports return, wrapped or not; each has a code (see codes.go).
+var (
+	ErrNotFound    = errors.New("not found")
+	ErrConflict    = errors.New("conflict")
+	ErrTooMany     = errors.New("too many")
+	ErrUnavailable = errors.New("unavailable")
+	ErrForbidden   = errors.New("forbidden")
+	ErrSelf        = errors.New("that is the user itself")
+)
+
+// Live is the presence of users on this node. No call of it waits for an actor,
+// but each may wait while the node is over its high-water mark: that is how the
+// node reads its sockets more slowly.
+type Live interface {
+	// Attach adds a connection. The answer comes as Hub.Welcome.
+	Attach(user presence.UserID, conn presence.ConnID, device presence.DeviceID, radius float32)
+	Detach(user presence.UserID, conn presence.ConnID)
+	// Report hands over fixes; Hub.Durable follows, or Hub.Lost.
+	Report(b *presence.Batch)
+	Rest(user presence.UserID, conn presence.ConnID, device presence.DeviceID)
+	SetRadius(user presence.UserID, radius float32)
+}
+
+// Status is where a user stands.
+type Status struct {
+	User     presence.PublicID
+	State    presence.State
+	LastSeen presence.Millis // 0 = not known
+	Node     string          // "" = offline
+}
+
+// Views answers questions about who is where.
+type Views interface {
+	// Nearby returns the user's view; empty if the user is not present.
+	Nearby(ctx context.Context, user presence.UserID) ([]presence.Near, error)
+	// Presence returns the status of each, in the same order. Users who do not
+	// exist are offline.
+	Presence(ctx context.Context, users []presence.PublicID) ([]Status, error)
+}
+
+// FriendOp is what one user does about another.
+type FriendOp string
+
+// The operations, as PROTOCOL.md names them.
+const (
+	OpRequest FriendOp = "request"
+	OpAccept  FriendOp = "accept"
+	OpDecline FriendOp = "decline"
+	OpRemove  FriendOp = "remove"
+	OpBlock   FriendOp = "block"
+	OpUnblock FriendOp = "unblock"
+)
+
+// Accounts is what a user may do about themselves and others.
+type Accounts interface {
+	// Login returns the inner id of a user with a valid token, creating the user
+	// where the configuration says so; ErrNotFound, ErrUnavailable.
+	Login(ctx context.Context, user presence.PublicID) (presence.UserID, error)
+	Friend(ctx context.Context, user presence.UserID, op FriendOp, other presence.PublicID) error
+	// Share sets the mode towards one friend, or towards everyone (friend "").
+	Share(ctx context.Context, user presence.UserID, friend presence.PublicID, mode presence.Mode, until presence.Millis) error
+	// Requests returns who waits for an answer of this user.
+	Requests(ctx context.Context, user presence.UserID) ([]presence.PublicID, error)
+	Erase(ctx context.Context, user presence.UserID) error
+}
+
+// UserInfo is a user as the operator sees it.
+type UserInfo struct {
+	User    presence.PublicID
+	Created presence.Millis
+	Share   presence.Share
+}
+
+// FriendInfo is one friendship as the operator sees it.
+type FriendInfo struct {
+	User  presence.PublicID
+	Share presence.Share // how the listed user's friend is shared with by the user asked about
+}
+
+// Operator is what an API key may do.
+type Operator interface {
+	PutUser(ctx context.Context, user presence.PublicID) (created bool, err error)
+	GetUser(ctx context.Context, user presence.PublicID) (UserInfo, error)
+	EraseUser(ctx context.Context, user presence.PublicID) error
+	// SetFriends makes or ends a friendship, both ways.
+	SetFriends(ctx context.Context, a, b presence.PublicID, friends bool) error
+	Friends(ctx context.Context, user presence.PublicID) ([]FriendInfo, error)
+}
+
+// HistoryQuery asks for a page of fixes in time order.
+type HistoryQuery struct {
+	From, To presence.Millis // To 0 = until now
+	Limit    int
+	Cursor   string
+}
+
+// HistoryRow is one fix in history.
+type HistoryRow struct {
+	Device presence.DeviceID
+	Fix    presence.Fix
+}
+
+// Histories reads what was recorded.
+type Histories interface {
+	// History returns a page and the cursor of the next ("" = no more).
+	History(ctx context.Context, user presence.PublicID, q HistoryQuery) ([]HistoryRow, string, error)
+}
+
+// Readiness says why the node should get no new clients.
+type Readiness interface {
+	// NotReady returns "", or "starting", "draining", "fenced" or "store_down".
+	NotReady() string
+}
