@@ -38,7 +38,7 @@ func ParseMode(s string) (Mode, error) {
 
 // Share is a mode with an optional end. What comes after the end never shows
 // more than was meant: a share of `exact` or `area` ends in None, and a time of
-// None ends in what stood before it.
+// None ends in what was to last before it.
 type Share struct {
 	Mode  Mode
 	Until Millis // 0 = no end
@@ -53,9 +53,18 @@ func NewShare(mode Mode, until Millis, before Share) Share {
 	}
 	s.Then = None
 	if mode == None {
-		s.Then = before.At(until)
+		s.Then = before.lasting()
 	}
 	return s
+}
+
+// lasting is the mode in which s ends up. Only it may follow a time of None:
+// what s is at some moment before its own end would then have no end.
+func (s Share) lasting() Mode {
+	if s.Until != 0 {
+		return s.Then
+	}
+	return s.Mode
 }
 
 // At returns the mode in force at now.
