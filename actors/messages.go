@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 
+	"github.com/kith-nearby/kith/geo"
 	"github.com/kith-nearby/kith/presence"
 )
 
@@ -129,14 +130,14 @@ type Told struct {
 	Kind     ToldKind
 	Follows  bool               // every further fix will be told: the sender thinks us in range
 	Answer   bool               // the sender wants to be told in return
-	Coarse   bool               // Position is for showing only, not for deciding
 	Radius   float32            // the sender's exit radius, metres
 	Heard    presence.Millis    // when the sender last reported, by its server's clock
-	Position *presence.Position // AtPosition: where to show the sender
+	At       geo.Point          // AtPosition: what decides who is near, as precise as shared
+	Position *presence.Position // AtPosition: what to show; an inaccurate fix moves it and not At
 }
 
 func (t *Told) String() string {
-	return fmt.Sprintf("told from=%d v=%d %v follows=%t answer=%t coarse=%t", t.From, t.Version, t.Kind, t.Follows, t.Answer, t.Coarse)
+	return fmt.Sprintf("told from=%d v=%d %v follows=%t answer=%t", t.From, t.Version, t.Kind, t.Follows, t.Answer)
 }
 
 // FriendsLoaded is the answer to LoadFriends.

@@ -75,6 +75,15 @@ type Position struct {
 	Encoded atomic.Pointer[[]byte]
 }
 
+// Copy returns a Position that says the same, to be changed before it is shown
+// to anybody.
+func (p *Position) Copy() *Position {
+	return &Position{
+		User: p.User, At: p.At, TS: p.TS, Accuracy: p.Accuracy, Speed: p.Speed, Heading: p.Heading,
+		Battery: p.Battery, State: p.State, Precision: p.Precision, Born: p.Born,
+	}
+}
+
 // Near is one friend in a view, as pushed to a client.
 type Near struct {
 	Position *Position

@@ -1,0 +1,208 @@
+package user
+
+import (
+	"slices"
+
+	"github.com/kith-nearby/kith/geo"
+	"github.com/kith-nearby/kith/presence"
+)
+
+// friend is what a user keeps of one friend who is online. There are forty of
+// them per user and ten million users, so it is packed into 36 bytes: 4-byte
+// words only, and everything that only near friends need is in a slot.
+type friend struct {
+	idLow, idHigh uint32
+	versionLow    uint32
+	versionHigh   uint16 // 48 bits of microseconds last until the year 10889
+	exit          uint16 // their exit radius in exitSteps, rounded up
+	at            geo.Point
+	told          geo.Point
+	rev           uint16 // low bits of the friendship's Rev, compared as serial numbers (RFC 1982)
+	bits          bits
+}
+
+// exitStep is the unit of friend.exit, in metres. Rounding up keeps quiet zones
+// exact: a radius taken too large only costs a message.
+const exitStep = 2
+
+type bits uint16
+
+const (
+	knows       bits = 1 << iota // at is where they told us they are
+	follows                      // they tell us every fix
+	hides                        // they do not share with us
+	coarseGrid                   // what they tell is snapped to the area grid
+	hasTold                      // told is where we told them we are
+	toldFollows                  // we tell them every fix, and they have the newest
+	toldHidden                   // we told them that we do not share
+	near                         // they are in our view
+	unseen                       // near, but no client has been told yet
+	modeArea                     // our share with them is area…
+	modeNone                     // …or none; neither = exact
+	ranged                       // they have a slot
+)
+
+func (f *friend) has(b bits) bool { return f.bits&b != 0 }
+
+func (f *friend) put(b bits, on bool) {
+	if on {
+		f.bits |= b
+	} else {
+		f.bits &^= b
+	}
+}
+
+func (f *friend) id() presence.UserID {
+	return presence.UserID(f.idHigh)<<32 | presence.UserID(f.idLow)
+}
+
+func (f *friend) version() presence.Version {
+	return presence.Version(f.versionHigh)<<32 | presence.Version(f.versionLow)
+}
+
+func (f *friend) setVersion(v presence.Version) {
+	f.versionLow, f.versionHigh = uint32(v), uint16(v>>32)
+}
+
+func (f *friend) exitRadius() float64 { return exitStep * float64(f.exit) }
+
+func (f *friend) setExitRadius(metres float32) {
+	steps := int(metres/exitStep) + 1
+	f.exit = uint16(min(max(steps, 0), 1<<16-1))
+}
+
+func (f *friend) mode() presence.Mode {
+	switch {
+	case f.has(modeNone):
+		return presence.None
+	case f.has(modeArea):
+		return presence.Area
+	}
+	return presence.Exact
+}
+
+func (f *friend) setMode(m presence.Mode) {
+	f.put(modeArea, m == presence.Area)
+	f.put(modeNone, m == presence.None)
+}
+
+// newer reports whether rev comes after the one that f has.
+func (f *friend) newer(rev uint64) bool { return laterRev(rev, f.rev) }
+
+func laterRev(rev uint64, known uint16) bool { return int16(uint16(rev)-known) > 0 }
+
+// slot is what a user keeps besides of a friend in range: one who follows, is
+// followed or is near.
+type slot struct {
+	id    presence.UserID
+	shown *presence.Position // nil until they told us where they are
+	heard presence.Millis    // when they last reported
+}
+
+// table holds the friends who are online in order of id, and the slots of those
+// in range likewise.
+type table struct {
+	friends []friend
+	slots   []slot
+}
+
+func (t *table) place(id presence.UserID) (int, bool) {
+	low, high := 0, len(t.friends)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		if t.friends[middle].id() < id {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, low < len(t.friends) && t.friends[low].id() == id
+}
+
+// find returns the friend, or nil. It is valid until the next add or remove.
+func (t *table) find(id presence.UserID) *friend {
+	if i, ok := t.place(id); ok {
+		return &t.friends[i]
+	}
+	return nil
+}
+
+// add returns the friend, new if there was none.
+func (t *table) add(id presence.UserID) (f *friend, added bool) {
+	i, ok := t.place(id)
+	if !ok {
+		t.friends = slices.Insert(grown(t.friends), i, friend{idLow: uint32(id), idHigh: uint32(id >> 32)})
+	}
+	return &t.friends[i], !ok
+}
+
+// grown returns s with room for one more, growing by a quarter and not to
+// double: most of a user's memory is this slice.
+func grown[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s
+	}
+	bigger := make([]T, len(s), len(s)+max(2, len(s)/4))
+	copy(bigger, s)
+	return bigger
+}
+
+func (t *table) remove(id presence.UserID) {
+	if i, ok := t.place(id); ok {
+		t.dropSlot(&t.friends[i])
+		t.friends = shrunk(slices.Delete(t.friends, i, i+1))
+	}
+}
+
+// shrunk gives memory back after most of a slice was deleted.
+func shrunk[T any](s []T) []T {
+	if cap(s) >= 16 && len(s) < cap(s)/2 {
+		return append(make([]T, 0, len(s)+2), s...)
+	}
+	return s
+}
+
+func (t *table) slotPlace(id presence.UserID) (int, bool) {
+	return slices.BinarySearchFunc(t.slots, id, func(s slot, id presence.UserID) int {
+		switch {
+		case s.id < id:
+			return -1
+		case s.id > id:
+			return 1
+		}
+		return 0
+	})
+}
+
+// slotOf returns f's slot, or nil.
+func (t *table) slotOf(f *friend) *slot {
+	if !f.has(ranged) {
+		return nil
+	}
+	i, _ := t.slotPlace(f.id())
+	return &t.slots[i]
+}
+
+// giveSlot returns f's slot, new if there was none.
+func (t *table) giveSlot(f *friend) *slot {
+	i, ok := t.slotPlace(f.id())
+	if !ok {
+		t.slots = slices.Insert(grown(t.slots), i, slot{id: f.id()})
+		f.put(ranged, true)
+	}
+	return &t.slots[i]
+}
+
+func (t *table) dropSlot(f *friend) {
+	if i, ok := t.slotPlace(f.id()); ok {
+		t.slots = shrunk(slices.Delete(t.slots, i, i+1))
+		f.put(ranged, false)
+	}
+}
+
+// tidySlot drops f's slot if nothing needs it any more.
+func (t *table) tidySlot(f *friend) {
+	if f.has(ranged) && !f.has(follows|toldFollows|near) {
+		t.dropSlot(f)
+	}
+}
