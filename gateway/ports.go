@@ -17,6 +17,7 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 	ErrForbidden   = errors.New("forbidden")
 	ErrSelf        = errors.New("that is the user itself")
+	ErrBadCursor   = errors.New("the cursor is not one that a query gave")
 )
 
 // Live is the presence of users on this node. No call of it waits for an actor,
@@ -121,4 +122,51 @@ type Histories interface {
 type Readiness interface {
 	// NotReady returns "", or "starting", "draining", "fenced" or "store_down".
 	NotReady() string
+}
+
+// Cluster is what the operator may ask and do about the nodes.
+type Cluster interface {
+	// Cluster returns what this node knows.
+	Cluster(ctx context.Context) (ClusterInfo, error)
+	// Drain begins to drain this node and returns at once; force ends the
+	// process without waiting for the drain.
+	Drain(force bool)
+}
+
+// ClusterInfo is the cluster as one node sees it.
+type ClusterInfo struct {
+	Members   []Member
+	Instances []InstanceInfo
+	Lease     *LeaseInfo // nil: nobody holds it, or there is no cluster
+	Rooms     int        // owned by this node
+	Links     []LinkInfo
+}
+
+// Member is a node that gossip knows.
+type Member struct {
+	Instance presence.Instance
+	Address  string // of its public port
+	State    string // "live", "draining", "suspect", "dead"
+	Self     bool
+	Users    int // present on it; 0 for others
+}
+
+// InstanceInfo is a row of the registry.
+type InstanceInfo struct {
+	Instance presence.Instance
+	State    string // "live", "draining", "reaping", "dead"
+	Beat     presence.Millis
+}
+
+// LeaseInfo says who may reap.
+type LeaseInfo struct {
+	Holder presence.Instance
+	Until  presence.Millis
+}
+
+// LinkInfo is the link to another node.
+type LinkInfo struct {
+	Peer     presence.Instance
+	Up       bool
+	InFlight int // batches not yet acknowledged
 }
