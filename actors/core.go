@@ -24,7 +24,12 @@ const (
 
 var kindNames = [...]string{NoKind: "none", UserKind: "user"}
 
-func (k Kind) String() string { return kindNames[k] }
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind%d", uint8(k))
+}
 
 // Address names an actor. It says nothing of where the actor lives.
 type Address struct {
