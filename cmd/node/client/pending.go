@@ -1,0 +1,105 @@
+package client
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// pending is the fixes that the server has not acknowledged, in rising Seq. It
+// has no lock: the Client has.
+type pending struct {
+	fixes   []Fix
+	sent    int // how many of them, from the first, went out on this connection
+	most    int
+	dropped uint64
+}
+
+// add takes one fix, at the cost of the oldest if there is no room.
+func (p *pending) add(f Fix) {
+	if len(p.fixes) >= p.most {
+		p.fixes = slices.Delete(p.fixes, 0, 1)
+		p.sent = max(p.sent-1, 0)
+		p.dropped++
+	}
+	p.fixes = append(p.fixes, f)
+}
+
+// acked forgets all up to seq.
+func (p *pending) acked(seq uint64) {
+	n, found := slices.BinarySearchFunc(p.fixes, seq, func(f Fix, seq uint64) int {
+		switch {
+		case f.Seq < seq:
+			return -1
+		case f.Seq > seq:
+			return 1
+		}
+		return 0
+	})
+	if found {
+		n++
+	}
+	p.fixes = slices.Delete(p.fixes, 0, n)
+	p.sent = max(p.sent-n, 0)
+}
+
+// refused forgets the one fix.
+func (p *pending) refused(seq uint64) {
+	i := slices.IndexFunc(p.fixes, func(f Fix) bool { return f.Seq == seq })
+	if i < 0 {
+		return
+	}
+	p.fixes = slices.Delete(p.fixes, i, i+1)
+	if i < p.sent {
+		p.sent--
+	}
+}
+
+// rewind makes all of them unsent: the connection is a new one, or the server
+// asked for a repeat.
+func (p *pending) rewind() { p.sent = 0 }
+
+// The most that one `fixes` frame may hold, and room for what stands around them.
+const (
+	mostFixes = 1000
+	envelope  = 64
+)
+
+// next returns the frame with the next fixes that are not sent, or nil.
+func (p *pending) next(maxFrame int) []byte {
+	todo := p.fixes[p.sent:]
+	switch len(todo) {
+	case 0:
+		return nil
+	case 1:
+		p.sent++
+		return encode(struct {
+			Type string `json:"type"`
+			Fix
+		}{"fix", todo[0]})
+	}
+	var list []json.RawMessage
+	size := envelope
+	for _, f := range todo {
+		one := encode(f)
+		if len(list) > 0 && (len(list) >= mostFixes || size+len(one)+1 > maxFrame) {
+			break
+		}
+		list = append(list, one)
+		size += len(one) + 1
+	}
+	p.sent += len(list)
+	return encode(struct {
+		Type  string            `json:"type"`
+		Fixes []json.RawMessage `json:"fixes"`
+	}{"fixes", list})
+}
+
+// encode never fails: the frames hold no value that JSON has none for, since
+// Client.Fix refuses NaN and infinities.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
