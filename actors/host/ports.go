@@ -30,11 +30,25 @@ type Loader interface {
 	LoadFriend(ctx context.Context, id, friend presence.UserID) *actors.FriendLoaded
 }
 
+// Locator knows who is online beyond this node. The host calls it on the
+// Loader's workers, so it may block. It never fails: an error is part of the
+// answer.
+type Locator interface {
+	Locate(ctx context.Context, ids []presence.UserID) *actors.Located
+}
+
 // Ports is all that the host needs of the rest of the node.
 type Ports struct {
 	Clients  Clients
 	Recorder Recorder
 	Loader   Loader
+	Locator  Locator // nil = online are those who have an actor on this node
+}
+
+// Connected is a Core that says which client connections it has, so that they
+// can be closed when it panics.
+type Connected interface {
+	Connections() []presence.ConnID
 }
 
 // Factory makes the Core of an actor that starts now.

@@ -1,0 +1,28 @@
+package host
+
+import "time"
+
+// clock counts time in ticks since the host began.
+type clock struct {
+	now   func() time.Time
+	start time.Time
+	grain time.Duration
+}
+
+// passed is the number of whole ticks until t.
+func (c *clock) passed(t time.Time) uint64 {
+	return uint64(max(0, t.Sub(c.start)) / c.grain)
+}
+
+// due is the first tick at or after t.
+func (c *clock) due(t time.Time) uint64 {
+	d := max(0, t.Sub(c.start))
+	n := uint64(d / c.grain)
+	if d%c.grain != 0 {
+		n++
+	}
+	return n
+}
+
+// at is the time of a tick.
+func (c *clock) at(tick uint64) time.Time { return c.start.Add(time.Duration(tick) * c.grain) }
