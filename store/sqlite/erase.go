@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kith-nearby/kith/presence"
+)
+
+// Erase implements store.Users. First the identity goes and the intent is
+// noted, in one transaction; then history, in steps that let commits go between.
+// If ctx ends before that, or the process, the next Open finishes it.
+func (db *DB) Erase(ctx context.Context, id presence.UserID) (friends []presence.UserID, err error) {
+	if err := db.eraseIdentity(ctx, id, &friends); err != nil {
+		return nil, err
+	}
+	return friends, db.eraseHistory(ctx, id)
+}
+
+func (db *DB) eraseIdentity(ctx context.Context, id presence.UserID, friends *[]presence.UserID) error {
+	if err := db.acquire(ctx); err != nil {
+		return err
+	}
+	defer db.unlock()
+	if err := db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := byID(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := scanAll(ctx, tx, func(rs *sql.Rows) error {
+			var friend int64
+			err := rs.Scan(&friend)
+			*friends = append(*friends, presence.UserID(friend))
+			return err
+		}, "SELECT friend FROM friendship WHERE user = ? ORDER BY friend", int64(id)); err != nil {
+			return err
+		}
+		for _, q := range [...]string{
+			"INSERT INTO erasing (user) VALUES (?1)",
+			"DELETE FROM friendship WHERE (user, friend) IN (SELECT friend, user FROM friendship WHERE user = ?1)",
+			"DELETE FROM friendship WHERE user = ?1",
+			"DELETE FROM request WHERE asker = ?1",
+			"DELETE FROM request WHERE asked = ?1",
+			"DELETE FROM blocked WHERE user = ?1",
+			"DELETE FROM blocked WHERE (user, other) IN (SELECT user, other FROM blocked WHERE other = ?1)",
+			"DELETE FROM user WHERE id = ?1",
+		} {
+			if _, err := tx.ExecContext(ctx, q, int64(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	db.history.forget(id)
+	return nil
+}
+
+// eraseHistory removes all rows of a user who does not exist any more.
+func (db *DB) eraseHistory(ctx context.Context, id presence.UserID) error {
+	if err := db.eraseFromLog(ctx, id); err != nil {
+		return err
+	}
+	runs, err := db.allRuns(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := db.eraseFromRun(ctx, id, r); err != nil {
+			return err
+		}
+	}
+	if err := db.dropEmptyRuns(ctx); err != nil {
+		return err
+	}
+	if err := db.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM erasing WHERE user = ?", int64(id))
+		return err
+	}); err != nil {
+		return err
+	}
+	return db.emptyWAL(ctx)
+}
+
+// eraseFromLog strips entries under the floor too: they may wait a while for
+// the keeper.
+func (db *DB) eraseFromLog(ctx context.Context, id presence.UserID) error {
+	after, more := int64(0), true
+	for more {
+		if err := db.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			entries, err := bodies(ctx, tx, "SELECT id, body FROM log WHERE id > ?1 AND id <= ("+lastEntry+") ORDER BY id",
+				after, math.MaxInt64, stepEntries, db.o.stepRows, math.MaxInt64)
+			more = len(entries) > 0
+			if err != nil || !more {
+				return err
+			}
+			after = entries[len(entries)-1].id
+			_, err = stripEntries(ctx, tx, entries, func(r *row) bool { return r.user == id })
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allRuns lists all runs, also those that queries do not see. Runs that begin
+// later get no row of an erased user (Q5).
+func (db *DB) allRuns(ctx context.Context) (ids []int64, err error) {
+	err = scanAll(ctx, db.read, func(rs *sql.Rows) error {
+		var id int64
+		err := rs.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}, "SELECT id FROM run")
+	return ids, mapped(ctx, err)
+}
+
+func (db *DB) eraseFromRun(ctx context.Context, id presence.UserID, run int64) error {
+	for more := true; more; {
+		if err := db.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			packs, err := bodies(ctx, tx, `SELECT id, body FROM (
+				SELECT id, first_user, body FROM pack WHERE run = ? AND last_user >= ?
+				ORDER BY last_user, last_ts, id LIMIT ?) WHERE first_user <= ?`, run, int64(id), sweepPacks, int64(id))
+			if err != nil {
+				return err
+			}
+			lost, err := stripPacks(ctx, tx, packs, func(r *row) bool { return r.user == id })
+			// A pack may span the user without holding a row of theirs.
+			more = lost > 0
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emptyWAL copies the write-ahead log into the file and empties it, because it
+// still holds the pages as they were before. While a query is running it cannot;
+// then the next commits overwrite it.
+func (db *DB) emptyWAL(ctx context.Context) error {
+	if err := db.acquire(ctx); err != nil {
+		return err
+	}
+	defer db.unlock()
+	// Waiting for queries would hold commits up.
+	for _, q := range [...]string{
+		"PRAGMA busy_timeout = 20",
+		"PRAGMA wal_checkpoint(TRUNCATE)",
+		fmt.Sprintf("PRAGMA busy_timeout = %d", db.o.BusyTimeout.Milliseconds()),
+	} {
+		if _, err := db.write.ExecContext(context.WithoutCancel(ctx), q); err != nil {
+			return mapped(ctx, err)
+		}
+	}
+	return nil
+}
+
+// finishErasing does what a crash in Erase left undone.
+func (db *DB) finishErasing(ctx context.Context) error {
+	var ids []presence.UserID
+	if err := scanAll(ctx, db.read, func(rs *sql.Rows) error {
+		var id int64
+		err := rs.Scan(&id)
+		ids = append(ids, presence.UserID(id))
+		return err
+	}, "SELECT user FROM erasing"); err != nil {
+		return err
+	}
+	for _, id := range slices.Compact(ids) {
+		db.history.forget(id)
+		if err := db.eraseHistory(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
