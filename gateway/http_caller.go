@@ -136,5 +136,6 @@ func jsonBody(ctx huma.Context, next func(huma.Context)) {
 		wrongType().write(w)
 		return
 	}
+	r.Header.Set("Content-Type", "application/json") // huma wants it spelt like this
 	next(ctx)
 }

@@ -15,9 +15,10 @@ import (
 	"github.com/kith-nearby/kith/wire"
 )
 
-// historyParams are the parameters of both history calls. Times are read by
+// HistoryParams are the parameters of both history calls; exported since huma
+// sees no embedded type that is not. Times are read by
 // parseTime, which is why they are strings here.
-type historyParams struct {
+type HistoryParams struct {
 	From   string `query:"from" example:"2026-01-31T12:00:00Z" doc:"First moment, RFC 3339 or unix milliseconds; absent = the first fix"`
 	To     string `query:"to" example:"1798761600000" doc:"End, exclusive, RFC 3339 or unix milliseconds; absent = now"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"10000" default:"1000" doc:"Most fixes in one answer"`
@@ -25,11 +26,11 @@ type historyParams struct {
 	Format string `query:"format" enum:"json,geojson,gpx,csv" default:"json" doc:"How the answer is written; other formats than json give the next page in the Link header only"`
 }
 
-type ownHistoryInput struct{ historyParams }
+type ownHistoryInput struct{ HistoryParams }
 
 type userHistoryInput struct {
-	userInput
-	historyParams
+	UserPath
+	HistoryParams
 }
 
 type historyOutput struct {
@@ -45,7 +46,7 @@ func (p *publicAPI) registerHistory() {
 		Tags: []string{"user"}, Security: needsUser, Middlewares: huma.Middlewares{p.asUser}, Responses: p.historyResponses(),
 	}
 	huma.Register(p.api, own, func(ctx context.Context, in *ownHistoryInput) (*historyOutput, error) {
-		return p.history(ctx, callerOf(ctx).public, &in.historyParams, "/v1/history")
+		return p.history(ctx, callerOf(ctx).public, &in.HistoryParams, "/v1/history")
 	})
 	theirs := p.operatorCall("user-history", http.MethodGet, "/v1/users/{user}/history", "A user's fixes in time order")
 	theirs.Responses = p.historyResponses()
@@ -54,7 +55,7 @@ func (p *publicAPI) registerHistory() {
 		if err != nil {
 			return nil, err
 		}
-		return p.history(ctx, user, &in.historyParams, "/v1/users/"+url.PathEscape(string(user))+"/history")
+		return p.history(ctx, user, &in.HistoryParams, "/v1/users/"+url.PathEscape(string(user))+"/history")
 	})
 }
 
@@ -68,7 +69,7 @@ func (p *publicAPI) historyResponses() map[string]*huma.Response {
 	return map[string]*huma.Response{"200": page, "default": p.errorsOf()}
 }
 
-func (p *publicAPI) history(ctx context.Context, user presence.PublicID, in *historyParams, path string) (*historyOutput, error) {
+func (p *publicAPI) history(ctx context.Context, user presence.PublicID, in *HistoryParams, path string) (*historyOutput, error) {
 	q, problem := in.query()
 	if problem != nil {
 		return nil, problem
@@ -89,7 +90,7 @@ func (p *publicAPI) history(ctx context.Context, user presence.PublicID, in *his
 }
 
 // following is the query of the page after this one.
-func (in *historyParams) following(cursor string) url.Values {
+func (in *HistoryParams) following(cursor string) url.Values {
 	v := url.Values{"cursor": {cursor}, "limit": {strconv.Itoa(in.Limit)}, "format": {in.Format}}
 	if in.From != "" {
 		v.Set("from", in.From)
@@ -100,7 +101,7 @@ func (in *historyParams) following(cursor string) url.Values {
 	return v
 }
 
-func (in *historyParams) query() (HistoryQuery, *Problem) {
+func (in *HistoryParams) query() (HistoryQuery, *Problem) {
 	q := HistoryQuery{Limit: in.Limit, Cursor: in.Cursor}
 	var problem *Problem
 	if q.From, problem = parseTime("from", in.From); problem != nil {

@@ -27,8 +27,8 @@ func (p *publicAPI) registerOwnTracks() {
 }
 
 type trackerInput struct {
-	rawInput
-	Device string `header:"X-Limit-D" maxLength:"64" doc:"The device; absent = that of the message's topic"`
+	RawBody []byte `contentType:"application/json"`
+	Device  string `header:"X-Limit-D" maxLength:"64" doc:"The device; absent = that of the message's topic"`
 }
 
 func (p *publicAPI) ownTracks(ctx context.Context, in *trackerInput) (*rawOutput, error) {

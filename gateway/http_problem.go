@@ -131,9 +131,12 @@ func unavailable(detail string) *Problem {
 	return wireProblem(wire.NewError(wire.Unavailable, "", detail))
 }
 
-// huma keeps the constructor of its own errors in a package variable. Nothing
-// else in this process uses huma.
-func init() { huma.NewError = humaProblem }
+// huma keeps the constructor of its own errors, and whether a list may be null,
+// in package variables. Nothing else in this process uses huma.
+func init() {
+	huma.NewError = humaProblem
+	huma.DefaultArrayNullable = false
+}
 
 // humaProblem translates the errors that huma itself finds: parameters and
 // bodies that do not fit their schema.

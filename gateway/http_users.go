@@ -49,7 +49,8 @@ type StatusBody struct {
 	Node     string            `json:"node" example:"n1" doc:"Empty when offline"`
 }
 
-type userInput struct {
+// UserPath names a user in a path.
+type UserPath struct {
 	User string `path:"user" example:"ann" doc:"1 to 64 characters of A-Z a-z 0-9 . _ ~ @ -"`
 }
 
@@ -100,7 +101,7 @@ func parseUser(field, s string) (presence.PublicID, error) {
 	return id, nil
 }
 
-func (p *publicAPI) putUser(ctx context.Context, in *userInput) (*putOutput, error) {
+func (p *publicAPI) putUser(ctx context.Context, in *UserPath) (*putOutput, error) {
 	user, err := parseUser("user", in.User)
 	if err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (p *publicAPI) putUser(ctx context.Context, in *userInput) (*putOutput, err
 	return &putOutput{Status: status, Body: PutBody{User: user, Created: created}}, nil
 }
 
-func (p *publicAPI) getUser(ctx context.Context, in *userInput) (*struct{ Body UserBody }, error) {
+func (p *publicAPI) getUser(ctx context.Context, in *UserPath) (*struct{ Body UserBody }, error) {
 	user, err := parseUser("user", in.User)
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func (p *publicAPI) getUser(ctx context.Context, in *userInput) (*struct{ Body U
 	return &struct{ Body UserBody }{UserBody{User: info.User, Created: info.Created, Share: shareBody(info.Share)}}, nil
 }
 
-func (p *publicAPI) eraseUser(ctx context.Context, in *userInput) (*struct{}, error) {
+func (p *publicAPI) eraseUser(ctx context.Context, in *UserPath) (*struct{}, error) {
 	user, err := parseUser("user", in.User)
 	if err != nil {
 		return nil, err

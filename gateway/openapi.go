@@ -50,7 +50,7 @@ func openAPIConfig() huma.Config {
 				{Name: "owntracks", Description: "For the OwnTracks apps."},
 			},
 		},
-		Formats:       map[string]huma.Format{"application/json": jsonFormat},
+		Formats:       map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}, // the second for problem+json
 		DefaultFormat: "application/json",
 	}
 }
