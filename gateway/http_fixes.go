@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -12,10 +13,11 @@ import (
 	"github.com/kith-nearby/kith/wire"
 )
 
-// Limits of bodies, in bytes.
+// Limits of bodies.
 const (
-	maxBody       = 64 << 10
-	maxReportBody = 1 << 20
+	maxBody       = 64 << 10 // bytes
+	maxReportBody = 1 << 20  // bytes
+	bodyWithin    = 10 * time.Second
 )
 
 // ReportBody is what POST /v1/fixes takes. It only documents: wire reads it.
@@ -63,7 +65,7 @@ func (p *publicAPI) registerFixes() {
 		Summary:     "Report up to 1 000 fixes",
 		Description: "What is accepted is durable when this answers. Sending the same again changes nothing.",
 		Security:    needsUser, Middlewares: huma.Middlewares{p.asUser, jsonBody},
-		MaxBodyBytes: bodyLimit(maxReportBody), SkipValidateBody: true,
+		MaxBodyBytes: bodyLimit(maxReportBody), BodyReadTimeout: bodyWithin, SkipValidateBody: true,
 	}, p.reportFixes)
 	documentBody(p.api.OpenAPI().Paths["/v1/fixes"].Post, schemaFor[ReportBody](p.api), true)
 }

@@ -17,7 +17,7 @@ func (p *publicAPI) registerOwnTracks() {
 		Description: "Takes a location message and answers with the locations and cards of the friends near. " +
 			"Its tst is also its seq, so a message sent again changes nothing. Messages of other types, encrypted ones too, are answered with [].",
 		Security: needsTracker, Middlewares: huma.Middlewares{p.asTracker, jsonBody},
-		MaxBodyBytes: bodyLimit(maxBody), SkipValidateBody: true,
+		MaxBodyBytes: bodyLimit(maxBody), BodyReadTimeout: bodyWithin, SkipValidateBody: true,
 		Responses: map[string]*huma.Response{
 			"200":     answer("Friends near, as OwnTracks messages", "application/json", &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject}}),
 			"default": p.errorsOf(),

@@ -79,6 +79,7 @@ func (p *publicAPI) registerUsers() {
 	op = p.operatorCall("presence", http.MethodPost, "/v1/presence", "Where up to 1 000 users stand, in the order asked")
 	op.Middlewares = append(op.Middlewares, jsonBody)
 	op.MaxBodyBytes = bodyLimit(128 << 10) // 1 000 ids of 64 bytes with quotes, commas and room
+	op.BodyReadTimeout = bodyWithin
 	huma.Register(p.api, op, p.presence)
 }
 
