@@ -25,6 +25,7 @@ func (h *Host) Close(ctx context.Context) error {
 func (h *Host) shutDown(ctx context.Context) error {
 	err := h.Quiesce(ctx)
 	h.pulse.close()
+	h.hurry.Store(err != nil)
 	h.lones.quit()
 	first(&err, waitFor(ctx, &h.lones.running))
 	for _, pid := range h.shardPIDs {

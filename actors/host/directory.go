@@ -61,5 +61,3 @@ func (d *directory) remove(i uint32) {
 	*r = record{free: d.free}
 	d.free = i + 1
 }
-
-func (d *directory) len() int { return len(d.index) }

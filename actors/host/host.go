@@ -40,6 +40,7 @@ type Host struct {
 	counts    [256]atomic.Int64 // actors outside the shards, by kind
 
 	closing   atomic.Bool   // nothing more from outside
+	hurry     atomic.Bool   // what is queued is dropped
 	down      chan struct{} // closed: nobody waits any more
 	closeOnce sync.Once
 	closed    chan struct{}
@@ -327,9 +328,13 @@ func (h *Host) drop(why dropReason, n int) {
 }
 
 // dropControl counts a message that reached nobody, and tells whoever asked it.
+// A Tick of an actor that has ended is no loss.
 func (h *Host) dropControl(c *control, why dropReason) {
-	if c.Message == nil {
+	if c.Message == nil || c.alarm != 0 {
 		return
+	}
+	if c.incarnation != 0 && why == noActor {
+		why = staleFor
 	}
 	h.drop(why, 1)
 	if c.ask == 0 {

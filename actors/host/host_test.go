@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,8 +131,22 @@ func newHost(t testing.TB, cfg Config, ports *fakePorts, factories map[actors.Ki
 	t.Helper()
 	h, err := New(cfg, Ports{Clients: ports, Recorder: ports, Loader: ports}, factories, prometheus.NewRegistry(), nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
+	t.Cleanup(func() { closeHost(t, h) })
 	return h
+}
+
+// newHostFor is a host that the test closes.
+func newHostFor(t testing.TB, cfg Config, factories map[actors.Kind]Factory) *Host {
+	t.Helper()
+	ports := &fakePorts{}
+	h, err := New(cfg, Ports{Clients: ports, Recorder: ports, Loader: ports}, factories, nil, nil)
+	require.NoError(t, err)
+	return h
+}
+
+func closeHost(t testing.TB, h *Host) {
+	t.Helper()
+	require.NoError(t, h.Close(context.Background()))
 }
 
 // hosted runs f in a synctest bubble with a host whose users and toys are
@@ -235,19 +250,23 @@ func TestH6_TimerReplacedAndCancelled(t *testing.T) {
 			h.Start(to, arm(time.Minute))
 			h.Send(to, arm(10*time.Minute)) // later
 			time.Sleep(2 * time.Minute)
+			synctest.Wait()
 			require.Empty(t, woken)
 			h.Send(to, arm(3*time.Minute)) // earlier
 			time.Sleep(20 * time.Minute)
+			synctest.Wait()
 			require.Equal(t, []wake{{to.Kind, 3 * time.Minute}}, woken, "once, and at its time")
 
 			h.Send(to, arm(-time.Hour)) // long past: at once
 			synctest.Wait()
 			time.Sleep(20 * time.Millisecond)
+			synctest.Wait()
 			require.Len(t, woken, 2)
 
 			h.Send(to, arm(40*time.Minute))
 			h.Send(to, stop())
 			time.Sleep(time.Hour)
+			synctest.Wait()
 			require.Len(t, woken, 2, "a stopped actor is not woken")
 			require.Zero(t, h.timers())
 		}
@@ -258,8 +277,8 @@ func TestH7_PanicEndsOneActor(t *testing.T) {
 	both(t, func(t *testing.T, h *Host, ports *fakePorts, to actors.Address) {
 		other := to
 		other.ID++
-		steps := 0
-		count := do(func(*toyCore, time.Time, *actors.Outbox) { steps++ })
+		var steps atomic.Int64
+		count := do(func(*toyCore, time.Time, *actors.Outbox) { steps.Add(1) })
 		h.Start(other, count)
 		h.Start(to, do(func(_ *toyCore, now time.Time, out *actors.Outbox) {
 			out.Timer(now.Add(time.Second))
@@ -274,13 +293,14 @@ func TestH7_PanicEndsOneActor(t *testing.T) {
 		h.Send(to, count)
 		h.Send(other, count)
 		time.Sleep(time.Minute)
-		require.Equal(t, 2, steps, "the other goes on, the broken one gets nothing more")
+		synctest.Wait()
+		require.EqualValues(t, 2, steps.Load(), "the other goes on, the broken one gets nothing more")
 		require.Len(t, ports.seen(), 1, "effects of the step that panicked are discarded")
 		require.Equal(t, 1, h.droppedFor(noActor))
 		require.InDelta(t, 1, testutil.ToFloat64(h.metrics.panics.WithLabelValues(to.Kind.String())), 0)
 		h.Start(to, count)
 		synctest.Wait()
-		require.Equal(t, 3, steps, "a starting message makes a new one")
+		require.EqualValues(t, 3, steps.Load(), "a starting message makes a new one")
 	})
 }
 

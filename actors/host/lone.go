@@ -39,6 +39,7 @@ func (o *lone) turn(c actor.Context, work *chunk) {
 	now := o.h.clock.now()
 	out := outboxes.Get().(*actors.Outbox)
 	handled := 0
+	o.done = o.done || o.h.hurry.Load()
 	for handled < work.n && !o.done {
 		o.deliver(now, work.items[handled], out)
 		handled++

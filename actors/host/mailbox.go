@@ -293,14 +293,9 @@ func (m *mailbox) suspend(on bool) {
 	m.suspended = on
 }
 
-// PostUserMessage is protoactor's way in. It takes what the host itself sends
-// through a process: chunks. Anything else is a protoactor message (a poison
-// pill, say) that no part of the host sends.
-func (m *mailbox) PostUserMessage(message any) {
-	if c, ok := message.(*chunk); ok {
-		m.postChunk(c)
-	}
-}
+// PostUserMessage is protoactor's way in, which nobody has: the host keeps the
+// PIDs to itself, and posts with post and postChunk.
+func (m *mailbox) PostUserMessage(any) {}
 
 // PostSystemMessage queues a message that overtakes all deliveries.
 func (m *mailbox) PostSystemMessage(message any) {
