@@ -134,7 +134,7 @@ func (c *Client) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
-	s.Dropped, s.Pending = c.pending.dropped, len(c.pending.fixes)
+	s.Dropped, s.Pending = c.pending.dropped, c.pending.len()
 	return s
 }
 
@@ -142,7 +142,7 @@ func (c *Client) Stats() Stats {
 func (c *Client) Flush(ctx context.Context) error {
 	for {
 		c.mu.Lock()
-		left, changed := len(c.pending.fixes), c.empty
+		left, changed := c.pending.len(), c.empty
 		c.mu.Unlock()
 		if left == 0 {
 			return nil

@@ -175,16 +175,17 @@ func TestL2_UnacknowledgedFixesComeAgainAfterAReconnect(t *testing.T) {
 	require.NoError(t, c.ended(t))
 }
 
-func TestL2_ATemporaryErrorIsTriedAgain(t *testing.T) {
+func TestL1_AFixRefusedForTheMomentOutlivesTheAckOfALaterOne(t *testing.T) {
 	s := serve(t, func(p *peer) {
 		p.welcome()
 		m := p.expect("fix")
-		p.say(`{"type":"error","code":"unavailable","message":"x","temporary":true,"seq":%.0f}`, m["seq"])
-		again := p.expect("fix")
-		if again["seq"] != m["seq"] {
-			t.Errorf("want %v again, got %v", m["seq"], again["seq"])
-		}
+		p.say(`{"type":"error","code":"too_many","message":"x","temporary":true,"seq":%.0f}`, m["seq"])
 		p.say(`{"type":"ack","seq":%.0f}`, m["seq"])
+		again := p.expect("fix")
+		if again["seq"].(float64) <= m["seq"].(float64) || again["ts"] != m["ts"] {
+			t.Errorf("want %v with a later seq, got %v", m, again)
+		}
+		p.say(`{"type":"ack","seq":%.0f}`, again["seq"])
 		p.linger()
 	})
 	c := start(t, s, Options{})
@@ -193,6 +194,7 @@ func TestL2_ATemporaryErrorIsTriedAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, c.Flush(ctx))
+	require.EqualValues(t, 1, c.Stats().Acked)
 }
 
 func TestL3_View(t *testing.T) {

@@ -144,6 +144,7 @@ func (s *socket) send(ctx context.Context) {
 			if ready != nil {
 				continue
 			}
+			s.client.repeat()
 		}
 		for text := s.client.takeFrame(s.maxFrame); text != nil; text = s.client.takeFrame(s.maxFrame) {
 			if s.write(ctx, text) != nil {
@@ -151,6 +152,13 @@ func (s *socket) send(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// repeat queues what was refused for the moment.
+func (c *Client) repeat() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seq = c.pending.again(c.seq)
 }
 
 // takeFrame returns the next frame to send, or nil.

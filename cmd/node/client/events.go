@@ -67,20 +67,16 @@ func (s *socket) onAck(text []byte) error {
 }
 
 // onError ends the command or the fix that it is about. A fix that the server
-// could not take for a moment goes out again with all after it.
+// cannot take at the moment goes out again a little later.
 func (s *socket) onError(text []byte) error {
 	return decode(text, func(m ServerError) {
 		c := s.client
 		asked := m.ID != "" && c.answered(m.ID, &m)
 		if m.Seq != nil {
 			c.settle(func(c *Client) {
-				if m.Temporary {
-					c.pending.rewind()
-					return
+				if c.pending.refused(*m.Seq, m.Temporary) && !m.Temporary {
+					c.stats.Refused++
 				}
-				before := len(c.pending.fixes)
-				c.pending.refused(*m.Seq)
-				c.stats.Refused += uint64(before - len(c.pending.fixes))
 			})
 		}
 		if !asked && c.opt.OnError != nil {

@@ -46,12 +46,17 @@ func TestL1_PendingAgainstTwin(t *testing.T) {
 		most := rapid.IntRange(1, 20).Draw(t, "most")
 		p := pending{most: most}
 		twin, out, next := []uint64{}, map[uint64]bool{}, uint64(0)
-		dropped := uint64(0)
+		dropped, later := uint64(0), 0
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(*rapid.T) {
 				next++
 				p.add(Fix{Seq: next})
-				if len(twin) == most {
+				switch {
+				case len(twin)+later < most:
+				case later > 0:
+					later--
+					dropped++
+				default:
 					twin = twin[1:]
 					dropped++
 				}
@@ -66,12 +71,26 @@ func TestL1_PendingAgainstTwin(t *testing.T) {
 			},
 			"refuse": func(t *rapid.T) {
 				seq := rapid.Uint64Range(0, next+1).Draw(t, "seq")
-				p.refused(seq)
+				forNow, there := rapid.Bool().Draw(t, "for now"), false
+				got := p.refused(seq, forNow)
 				for i, s := range twin {
 					if s == seq {
 						twin = append(append([]uint64{}, twin[:i]...), twin[i+1:]...)
+						there = true
 						break
 					}
+				}
+				require.Equal(t, there, got)
+				if there && forNow {
+					later++
+				}
+			},
+			"again": func(t *rapid.T) {
+				last := p.again(next)
+				require.Equal(t, next+uint64(later), last)
+				for ; later > 0; later-- {
+					next++
+					twin = append(twin, next)
 				}
 			},
 			"reconnect": func(*rapid.T) {
@@ -99,6 +118,8 @@ func TestL1_PendingAgainstTwin(t *testing.T) {
 			"": func(t *rapid.T) {
 				require.Equal(t, twin, seqs(&p))
 				require.Equal(t, dropped, p.dropped)
+				require.Len(t, p.later, later)
+				require.LessOrEqual(t, p.len(), most)
 			},
 		})
 	})

@@ -9,20 +9,28 @@ import (
 // has no lock: the Client has.
 type pending struct {
 	fixes   []Fix
-	sent    int // how many of them, from the first, went out on this connection
+	sent    int   // how many of them, from the first, went out on this connection
+	later   []Fix // refused for the moment; they need a new Seq, since an ack of a later one covers theirs
 	most    int
 	dropped uint64
 }
 
 // add takes one fix, at the cost of the oldest if there is no room.
 func (p *pending) add(f Fix) {
-	if len(p.fixes) >= p.most {
+	switch {
+	case p.len() < p.most:
+	case len(p.later) > 0:
+		p.later = slices.Delete(p.later, 0, 1)
+		p.dropped++
+	default:
 		p.fixes = slices.Delete(p.fixes, 0, 1)
 		p.sent = max(p.sent-1, 0)
 		p.dropped++
 	}
 	p.fixes = append(p.fixes, f)
 }
+
+func (p *pending) len() int { return len(p.fixes) + len(p.later) }
 
 // acked forgets all up to seq.
 func (p *pending) acked(seq uint64) {
@@ -42,20 +50,36 @@ func (p *pending) acked(seq uint64) {
 	p.sent = max(p.sent-n, 0)
 }
 
-// refused forgets the one fix.
-func (p *pending) refused(seq uint64) {
+// refused forgets the one fix, or with forNow keeps it for again. It reports
+// whether there was such a fix.
+func (p *pending) refused(seq uint64, forNow bool) bool {
 	i := slices.IndexFunc(p.fixes, func(f Fix) bool { return f.Seq == seq })
 	if i < 0 {
-		return
+		return false
+	}
+	if forNow {
+		p.later = append(p.later, p.fixes[i])
 	}
 	p.fixes = slices.Delete(p.fixes, i, i+1)
 	if i < p.sent {
 		p.sent--
 	}
+	return true
 }
 
-// rewind makes all of them unsent: the connection is a new one, or the server
-// asked for a repeat.
+// again queues what was refused for the moment, with Seqs above last, and
+// returns the last Seq that is used.
+func (p *pending) again(last uint64) uint64 {
+	for _, f := range p.later {
+		last++
+		f.Seq = last
+		p.fixes = append(p.fixes, f)
+	}
+	p.later = nil
+	return last
+}
+
+// rewind makes all of them unsent: the connection is a new one.
 func (p *pending) rewind() { p.sent = 0 }
 
 // The most that one `fixes` frame may hold, and room for what stands around them.

@@ -75,6 +75,9 @@ type Presence struct {
 	OfflineGrace time.Duration `koanf:"offline_grace"`
 	// Mutual: a user sees only those friends with whom they themselves share.
 	Mutual bool `koanf:"mutual"`
+	// MaxSpeedMPS in m/s: a fix that would need more is held for a second, in case
+	// the next one says that it was a mistake; 0 = every fix is believed at once.
+	MaxSpeedMPS float64 `koanf:"max_speed_mps"`
 }
 
 // Store is where users and history are kept.
@@ -148,7 +151,7 @@ func Default() Config {
 		},
 		Presence: Presence{
 			RadiusM: 8047, MaxRadiusM: 50_000, FixInterval: 30 * time.Second,
-			StaleAfter: 10 * time.Minute, OfflineGrace: 30 * time.Second, Mutual: true,
+			StaleAfter: 10 * time.Minute, OfflineGrace: 30 * time.Second, Mutual: true, MaxSpeedMPS: 100,
 		},
 		Store:   Store{URL: "sqlite:kith.db"},
 		Log:     Log{Level: "info", Format: "auto"},

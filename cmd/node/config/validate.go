@@ -109,6 +109,7 @@ func (p *Presence) validate(fs *Faults) {
 	between(fs, "presence.fix_interval", p.FixInterval, 10*time.Millisecond, time.Hour)
 	between(fs, "presence.stale_after", p.StaleAfter, 20*time.Millisecond, 24*time.Hour)
 	between(fs, "presence.offline_grace", p.OfflineGrace, 0, time.Hour)
+	inRange(fs, "presence.max_speed_mps", p.MaxSpeedMPS, 0, 1e6)
 	if p.StaleAfter < 2*p.FixInterval {
 		fs.add("presence.stale_after", "is under twice presence.fix_interval, so one lost fix would hide a user", "raise it, or lower presence.fix_interval")
 	}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"github.com/kith-nearby/kith/cmd/node/config"
+)
+
+type serveCommand struct{ settings }
+
+// Help shows examples.
+func (serveCommand) Help() string {
+	return `Settings come from the file, then from KITH_ variables, then from flags; later ones
+win. SIGTERM or SIGINT drains the node; a second one ends it at once.
+
+Examples:
+
+  kith serve --config kith.yaml
+  kith serve --config kith.yaml --log.level debug --set presence.offline_grace=10s`
+}
+
+// Run serves until a signal or a drain.
+func (cmd *serveCommand) Run(c *console) error {
+	cfg, _, err := config.Load(config.Sources{File: cmd.Config, Env: c.env, Flags: cmd.flags()})
+	if err == nil {
+		err = cfg.ValidateServe()
+	}
+	if err != nil {
+		return err
+	}
+	log := newLogger(c.err, cfg.Log)
+	limitMemory(log)
+	return runNode(cfg, nodeOptions{Log: log}, func(n *Node) error {
+		log.Info("serving", "version", versionName(), "instance", n.instance.String(), "public", n.PublicURL(), "admin", n.AdminURL())
+		log.Info("no redis is set: a single node in memory-only mode")
+		return nil
+	})
+}
+
+// limitMemory makes the garbage collector heed the memory limit of the cgroup.
+func limitMemory(log *slog.Logger) {
+	limit, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.FromCgroup))
+	if err == nil && limit > 0 {
+		log.Info("memory limit", "bytes", limit)
+	}
+}
+
+// forcedExit is how long a node that must end at once may take to put its files
+// in order.
+const forcedExit = 2 * time.Second
+
+// runNode opens a node, lets started use it, and closes it when a signal, a
+// drain or a fault of a listener says so.
+func runNode(cfg config.Config, opt nodeOptions, started func(*Node) error) error {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	n, err := Open(context.Background(), cfg, opt)
+	if err != nil {
+		return err
+	}
+	failed := started(n)
+	if failed == nil {
+		select {
+		case s := <-signals:
+			opt.Log.Info("draining", "signal", s.String(), "within", cfg.Node.DrainWithin)
+		case <-n.drainAsked:
+			opt.Log.Info("draining", "within", cfg.Node.DrainWithin)
+		case failed = <-n.failed:
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cfg.Node.DrainWithin)
+	defer cancel()
+	closed := make(chan error, 1)
+	go func() { closed <- n.Close(ctx) }()
+	select {
+	case err = <-closed:
+		return errors.Join(failed, err)
+	case s := <-signals:
+		err = fmt.Errorf("ended at once by a second signal (%v)", s)
+	case <-n.forceAsked:
+		err = errors.New("ended at once, as asked on the admin port")
+	case <-ctx.Done():
+		err = fmt.Errorf("the drain took longer than node.drain_within (%v)", cfg.Node.DrainWithin)
+	}
+	cancel()
+	select {
+	case <-closed:
+	case <-time.After(forcedExit):
+	}
+	return errors.Join(failed, err)
+}
