@@ -1,0 +1,197 @@
+package gateway
+
+import (
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/gobwas/ws"
+	"golang.org/x/time/rate"
+
+	"github.com/kith-nearby/kith/presence"
+	"github.com/kith-nearby/kith/wire"
+)
+
+// Subprotocol is what clients may ask for; none is the same.
+const Subprotocol = "kith.v1.json"
+
+// SocketPorts is what the WebSocket side needs of the rest.
+type SocketPorts struct {
+	Live      Live
+	Accounts  Accounts
+	Readiness Readiness
+}
+
+// Sockets takes WebSocket connections: an http.Handler for GET /v1/ws.
+type Sockets struct {
+	hub   *Hub
+	ports SocketPorts
+	auth  *Auth
+	most  int // connections at once
+	node  *rate.Limiter
+	byIP  *allowances
+	up    ws.HTTPUpgrader
+}
+
+// rememberedIPs is how many addresses the limit for one address remembers at
+// least.
+const rememberedIPs = 16_384
+
+// NewSockets returns the handler. The hub is made first, since the actors' host
+// needs it before there is a Live.
+func NewSockets(hub *Hub, ports SocketPorts, auth *Auth) *Sockets {
+	cfg := &hub.cfg
+	s := &Sockets{
+		hub: hub, ports: ports, auth: auth, most: cfg.MaxConns, node: limiter(cfg.ConnectsPerS, 2),
+		byIP: newAllowances(rememberedIPs, func() *allowance { return &allowance{requests: limiter(cfg.IPConnects, 5)} }),
+		up:   ws.HTTPUpgrader{Timeout: 5 * time.Second, Protocol: func(p string) bool { return p == Subprotocol }},
+	}
+	if files := openFiles() - FileReserve; files > 0 && (s.most == 0 || files < s.most) {
+		s.most = files
+	}
+	return s
+}
+
+func limiter(perS, times float64) *rate.Limiter {
+	if perS == 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(perS), max(1, int(times*perS)))
+}
+
+// ServeHTTP upgrades the request, or refuses it with a Problem. It returns as
+// soon as the connection has its own goroutine, so that the server's buffers of
+// the request are given back.
+func (s *Sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if reason, p := s.mayConnect(r); p != nil {
+		s.hub.metrics.refusedUpgrades.WithLabelValues(reason).Inc()
+		p.write(w)
+		return
+	}
+	if !s.admit() {
+		s.hub.metrics.refusedUpgrades.WithLabelValues("full").Inc()
+		comeBack("this node has as many connections as it can hold; try again").write(w)
+		return
+	}
+	if !s.start(w, r) {
+		s.hub.open.Add(-1)
+		s.hub.metrics.refusedUpgrades.WithLabelValues("handshake").Inc()
+	}
+}
+
+func (s *Sockets) admit() bool {
+	if n := s.hub.open.Add(1); s.most > 0 && n > int64(s.most) {
+		s.hub.open.Add(-1)
+		return false
+	}
+	return true
+}
+
+// mayConnect checks what can be checked before the upgrade.
+func (s *Sockets) mayConnect(r *http.Request) (reason string, _ *Problem) {
+	now := s.hub.cfg.Now()
+	switch {
+	case s.hub.draining.Load():
+		return "not_ready", comeBack("this node is draining; try again")
+	case s.ports.Readiness.NotReady() != "":
+		return "not_ready", comeBack("this node is not ready (" + s.ports.Readiness.NotReady() + "); try again")
+	case !s.hub.cfg.Origins.Allows(r):
+		return "origin", newProblem(http.StatusForbidden, wire.Forbidden, "pages of this origin may not connect; add it to gateway.origins")
+	case !offersOurs(r.Header.Values("Sec-WebSocket-Protocol")):
+		p := newProblem(http.StatusBadRequest, wire.BadField, "none of the offered subprotocols is served; offer %s, or none", Subprotocol)
+		p.Field = "Sec-WebSocket-Protocol"
+		return "subprotocol", p
+	case !s.ipMay(r.RemoteAddr, now), !s.node.AllowN(now, 1):
+		return "rate", comeBack("too many connections are being opened; try again")
+	}
+	return "", nil
+}
+
+// comeBack is a refusal for now. Retry-After differs, so that those refused
+// together do not come back together.
+func comeBack(detail string) *Problem {
+	return unavailable(detail).retryAfter(time.Second + time.Duration(rand.Int64N(int64(4*time.Second))))
+}
+
+func offersOurs(offers []string) bool {
+	none := true
+	for _, list := range offers {
+		for offer := range strings.SplitSeq(list, ",") {
+			offer = strings.TrimSpace(offer)
+			if offer == Subprotocol {
+				return true
+			}
+			none = none && offer == ""
+		}
+	}
+	return none
+}
+
+// ipMay reports whether one more connection may come from an address. A proxy
+// on this machine stands for many clients, and limits them itself.
+func (s *Sockets) ipMay(remote string, now time.Time) bool {
+	if s.hub.cfg.IPConnects == 0 {
+		return true
+	}
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return true
+	}
+	ip := at.Addr().Unmap()
+	if ip.IsLoopback() {
+		return true
+	}
+	if ip.Is6() {
+		prefix, _ := ip.WithZone("").Prefix(64) // never fails for 64 of 128 bits
+		ip = prefix.Addr()
+	}
+	return s.byIP.of(ip.String()).requests.AllowN(now, 1)
+}
+
+// start upgrades the request and starts the connection's goroutine.
+func (s *Sockets) start(w http.ResponseWriter, r *http.Request) bool {
+	nc, rw, _, err := s.up.Upgrade(r, w)
+	if err != nil {
+		if nc != nil {
+			_ = nc.Close()
+		}
+		return false
+	}
+	hub := s.hub
+	c := &Conn{sockets: s, net: nc, id: presence.ConnID(hub.connIDs.Add(1))}
+	c.spoke.conn = c
+	if n := rw.Reader.Buffered(); n > 0 { // the client did not wait for our answer
+		early, _ := rw.Reader.Peek(n)
+		c.in.give(early)
+	}
+	s.prepare(nc)
+	if hub.begin() != nil {
+		_ = nc.Close()
+		return false
+	}
+	now := hub.clock()
+	c.heard.Store(int64(now))
+	c.deadline = now + hub.cfg.ConnectWithin
+	hub.conns.put(c.id, c)
+	hub.metrics.conns.Inc()
+	hub.metrics.upgrades.Inc()
+	hub.pulse.arm(c, c.deadline)
+	go c.run()
+	return true
+}
+
+// unackedFor is how long bytes may stay unacknowledged by the client's side.
+const unackedFor = 30 * time.Second
+
+func (s *Sockets) prepare(nc net.Conn) {
+	_ = nc.SetDeadline(time.Time{}) // the server's deadlines for requests
+	giveUpAfter(nc, unackedFor)
+	if size := s.hub.cfg.SendBuffer; size > 0 {
+		if b, ok := nc.(interface{ SetWriteBuffer(int) error }); ok {
+			_ = b.SetWriteBuffer(size)
+		}
+	}
+}
