@@ -19,9 +19,6 @@ type caller struct {
 	id     presence.UserID
 	public presence.PublicID
 	most   *allowance
-	// bodyRead ends the deadline for the body. A call that waits longer than
-	// that must say so, since net/http cancels a request whose deadline passes.
-	bodyRead func()
 }
 
 type callerKey struct{}
@@ -67,7 +64,7 @@ func (p *publicAPI) admit(ctx huma.Context, next func(huma.Context), token, chal
 		p.refuse(ctx, p.failLogin(err))
 		return
 	}
-	c := &caller{id: id, public: claims.User, most: most, bodyRead: func() { _ = ctx.SetReadDeadline(time.Time{}) }}
+	c := &caller{id: id, public: claims.User, most: most}
 	next(huma.WithValue(ctx, callerKey{}, c))
 }
 

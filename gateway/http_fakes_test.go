@@ -36,9 +36,10 @@ type fakeNode struct {
 	history    map[presence.UserID][]HistoryRow
 	near       map[presence.UserID][]presence.Near
 	reports    int
-	failure    error // what Views and Operator return, if not nil
-	explode    any   // Nearby panics with it
-	blocked    chan struct{}
+	failure    error         // what Views and Operator return, if not nil
+	explode    any           // Nearby panics with it
+	blocked    chan struct{} // Nearby waits for its end
+	entered    chan struct{} // Nearby says that it waits
 }
 
 func (n *fakeNode) id(user presence.PublicID) presence.UserID {
@@ -85,6 +86,7 @@ func (n *fakeNode) Report(b *presence.Batch) {
 
 func (n *fakeNode) Nearby(ctx context.Context, user presence.UserID) ([]presence.Near, error) {
 	if n.blocked != nil {
+		n.entered <- struct{}{}
 		<-n.blocked
 	}
 	n.mu.Lock()

@@ -114,7 +114,6 @@ func (p *publicAPI) record(ctx context.Context, device presence.DeviceID, fixes 
 		return tooMany(wait)
 	}
 	slices.SortStableFunc(fixes, func(a, b presence.Fix) int { return cmp.Compare(a.Seq, b.Seq) })
-	c.bodyRead()
 	waiter := p.ports.Hub.Await()
 	defer waiter.Close()
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Durable)
