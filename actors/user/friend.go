@@ -13,7 +13,7 @@ import (
 type friend struct {
 	idLow, idHigh uint32
 	versionLow    uint32
-	versionHigh   uint16 // 48 bits of microseconds last until the year 10889
+	versionHigh   uint16 // low 48 bits of the last Version heard, compared as serial numbers: a window of 4 years
 	exit          uint16 // their exit radius in exitSteps, rounded up
 	at            geo.Point
 	told          geo.Point
@@ -40,6 +40,7 @@ const (
 	modeArea                     // our share with them is area…
 	modeNone                     // …or none; neither = exact
 	ranged                       // they have a slot
+	spoke                        // version is set
 )
 
 func (f *friend) has(b bits) bool { return f.bits&b != 0 }
@@ -56,12 +57,15 @@ func (f *friend) id() presence.UserID {
 	return presence.UserID(f.idHigh)<<32 | presence.UserID(f.idLow)
 }
 
-func (f *friend) version() presence.Version {
-	return presence.Version(f.versionHigh)<<32 | presence.Version(f.versionLow)
-}
-
-func (f *friend) setVersion(v presence.Version) {
+// supersedes takes v as the last version heard if it is later than that.
+func (f *friend) supersedes(v presence.Version) bool {
+	known := uint64(f.versionHigh)<<32 | uint64(f.versionLow)
+	if f.has(spoke) && int64((uint64(v)-known)<<16) <= 0 {
+		return false
+	}
 	f.versionLow, f.versionHigh = uint32(v), uint16(v>>32)
+	f.put(spoke, true)
+	return true
 }
 
 func (f *friend) exitRadius() float64 { return exitStep * float64(f.exit) }

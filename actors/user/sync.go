@@ -131,10 +131,12 @@ func contains(sorted []presence.UserID, id presence.UserID) bool {
 	return found
 }
 
-// changedMeanwhile notes that what a sync under way has read of id is outdated.
+// changedMeanwhile notes that what a sync under way may have read of id is
+// outdated: it leaves id as it is, and all is read once more.
 func (t *turn) changedMeanwhile(id presence.UserID) {
 	if x := t.extra; x != nil && x.syncing != nil {
 		x.syncing.changed = append(x.syncing.changed, id)
+		x.syncing.again = true
 	}
 }
 
@@ -269,10 +271,7 @@ func (t *turn) welcome(row presence.Friendship, friends bool, told *actors.Told)
 // answers, and is added then.
 func (t *turn) introduce(row presence.Friendship) {
 	if !t.ready {
-		if t.extra.syncing != nil {
-			t.extra.syncing.again = true // what it has read may be from before
-		}
-		return
+		return // the sync under way, or the one after it, will
 	}
 	stranger := friend{idLow: uint32(row.Friend), idHigh: uint32(row.Friend >> 32)}
 	stranger.setMode(row.Mine.At(t.now))

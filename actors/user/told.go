@@ -23,14 +23,13 @@ func (t *turn) hear(f *friend, m *actors.Told) {
 	if m.Answer {
 		why = asked
 	}
-	if m.Version <= f.version() {
+	if !f.supersedes(m.Version) {
 		t.out.Count(actors.ToldLate, 1) // U10; but an answer may still be waited for
 		if m.Answer {
 			t.owe(f, why)
 		}
 		return
 	}
-	f.setVersion(m.Version)
 	f.setExitRadius(m.Radius)
 	switch m.Kind {
 	case actors.AtPosition:
