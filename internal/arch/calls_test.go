@@ -68,7 +68,7 @@ func TestR5_no_hidden_global_state(t *testing.T) {
 		{"a dot import", file, "package gateway\n\nimport . \"strings\"\n", []string{"a dot import"}},
 		{"the default mux", file, function(`"net/http"`, `http.HandleFunc("/", nil)`), []string{"ServeMux"}},
 		{"an own mux", file, function(`"net/http"`, `m := http.NewServeMux(); m.HandleFunc("/", nil)`), nil},
-		{"the default client", file, function(`"net/http"`, `http.Get("x")`), []string{"timeout"}},
+		{"a request without end", file, function(`"net/http"`, `http.Get("x")`), []string{"wait for ever"}},
 		{"the default registry", file, function(prom, "_ = prometheus.DefaultRegisterer"), []string{"registry that was passed"}},
 		{"in a variable", file, "package gateway\n\nimport " + prom + "\n\nvar r = prometheus.DefaultRegisterer\n", []string{"registry that was passed"}},
 		{"registering", file, function(prom, "prometheus.MustRegister(nil)"), []string{"registry that was passed"}},
@@ -124,8 +124,13 @@ func TestR8_no_sleep_in_tests(t *testing.T) {
 			function("(\"time\"; \"testing/synctest\")", "time.Sleep(1); synctest.Wait()"), nil,
 		},
 		{
-			"beside a bubble", "geo/x_test.go",
-			function("(\"time\"; \"testing/synctest\")", "synctest.Test(nil, func() {}); time.Sleep(1)"),
+			"before a bubble that a helper's helper opens", "geo/x_test.go",
+			function("(\"time\"; \"testing/synctest\")", "slow := func() { time.Sleep(1) }; outer(slow)\n}\n"+
+				"func outer(g func()) { inner(g) }\nfunc inner(g func()) { synctest.Test(nil, g)"), nil,
+		},
+		{
+			"another test of a file with bubbles", "geo/x_test.go",
+			function("(\"time\"; \"testing/synctest\")", "time.Sleep(1)\n}\nfunc g() { synctest.Test(nil, g)"),
 			[]string{"time.Sleep"},
 		},
 	})

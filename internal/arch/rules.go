@@ -231,7 +231,7 @@ var globalCalls = []struct {
 		nil, "log to the *slog.Logger that was passed",
 	},
 	{"net/http", []string{"DefaultServeMux", "Handle", "HandleFunc"}, nil, "make a ServeMux; the default one is open to every import"},
-	{"net/http", []string{"DefaultClient", "Get", "Post", "PostForm", "Head"}, nil, "make a Client with a timeout; the default one waits for ever"},
+	{"net/http", []string{"Get", "Post", "PostForm", "Head"}, nil, "make a request with a context; these wait for ever"},
 	{
 		"github.com/prometheus/client_golang/prometheus",
 		[]string{"DefaultRegisterer", "DefaultGatherer", "MustRegister", "Register", "Unregister"},

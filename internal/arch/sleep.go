@@ -2,7 +2,6 @@ package arch
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"maps"
 	"slices"
@@ -20,7 +19,7 @@ func CheckSleep(t *Tree) []Breach {
 		for _, decl := range f.Syntax.Decls {
 			ast.Inspect(decl, func(n ast.Node) bool {
 				sel, ok := n.(*ast.SelectorExpr)
-				if !ok || t.selected(sel) != "time" || sel.Sel.Name != "Sleep" || t.inBubble(decl, sel.Pos(), bubbles) {
+				if !ok || t.selected(sel) != "time" || sel.Sel.Name != "Sleep" || t.inBubble(decl, bubbles) {
 					return true
 				}
 				if _, ok := sleepers[f.Path]; ok {
@@ -36,49 +35,35 @@ func CheckSleep(t *Tree) []Breach {
 	return slices.Concat(breaches, stale("sleepers", sleepers, excused))
 }
 
-// bubbleFunctions are the project's own functions that open a synctest bubble:
-// what is passed to them runs in it.
+// bubbleFunctions are the project's functions that run in a synctest bubble or
+// open one, themselves or by what they call.
 func (t *Tree) bubbleFunctions() map[types.Object]bool {
 	found := map[types.Object]bool{}
-	for _, f := range t.Go {
-		for _, decl := range f.Syntax.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && t.uses(fn, "testing/synctest", "Test") {
-				found[t.Types.Defs[fn.Name]] = true
+	for grown := true; grown; {
+		grown = false
+		for _, f := range t.Go {
+			for _, decl := range f.Syntax.Decls {
+				fn, ok := decl.(*ast.FuncDecl)
+				if ok && !found[t.Types.Defs[fn.Name]] && t.inBubble(decl, found) {
+					found[t.Types.Defs[fn.Name]], grown = true, true
+				}
 			}
 		}
 	}
 	return found
 }
 
-func (t *Tree) uses(n ast.Node, pkg, name string) bool {
-	found := false
-	ast.Inspect(n, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == name && t.selected(sel) == pkg {
-			found = true
-		}
-		return !found
-	})
-	return found
-}
-
-// inBubble reports whether time is not real at pos: within an argument of a call
-// that opens a bubble, or in a function that cannot run but in one, since it
-// calls synctest.Wait.
-func (t *Tree) inBubble(decl ast.Decl, pos token.Pos, bubbles map[types.Object]bool) bool {
-	if t.uses(decl, "testing/synctest", "Wait") && !t.uses(decl, "testing/synctest", "Test") {
-		return true
-	}
+// inBubble reports whether a declaration uses testing/synctest, or a function
+// that does. That its sleep stands in the bubble and not beside it is for the
+// reader to see.
+func (t *Tree) inBubble(decl ast.Decl, bubbles map[types.Object]bool) bool {
 	found := false
 	ast.Inspect(decl, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || pos < call.Lparen || call.End() <= pos {
-			return true
-		}
-		switch fun := call.Fun.(type) {
+		switch n := n.(type) {
 		case *ast.Ident:
-			found = found || bubbles[t.Types.Uses[fun]]
+			found = found || bubbles[t.Types.Uses[n]]
 		case *ast.SelectorExpr:
-			found = found || bubbles[t.Types.Uses[fun.Sel]] || t.selected(fun) == "testing/synctest"
+			found = found || t.selected(n) == "testing/synctest"
 		}
 		return !found
 	})

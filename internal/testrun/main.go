@@ -93,10 +93,10 @@ func startAll(ctx context.Context, out io.Writer, dir string, ci bool) (env []st
 		if !asked[s.variable] || os.Getenv(s.variable) != "" {
 			continue
 		}
-		if s.find(s.program) == "" {
+		if find(s.program) == "" {
 			install(ctx, out, s.packages...)
 		}
-		if s.find(s.program) == "" {
+		if find(s.program) == "" {
 			if ci {
 				return nil, stop, fmt.Errorf("tests ask for %s, and %s is not installed", s.variable, s.program)
 			}

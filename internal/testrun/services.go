@@ -34,8 +34,6 @@ var services = []service{
 
 // find returns the path of a program, "" if it is not installed. Debian keeps
 // PostgreSQL's out of PATH.
-func (service) find(program string) string { return find(program) }
-
 func find(program string) string {
 	if path, err := exec.LookPath(program); err == nil {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -186,6 +184,8 @@ type process struct {
 	cmd  *exec.Cmd
 	log  string // the file of its output
 	done chan struct{}
+	// patience is how long it may take to stop before it is killed.
+	patience time.Duration
 }
 
 // launch starts cmd in a process group of its own, so that an interrupt from the
@@ -204,7 +204,7 @@ func launch(cmd *exec.Cmd, dir string) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	p := &process{cmd: cmd, log: logFile.Name(), done: make(chan struct{})}
+	p := &process{cmd: cmd, log: logFile.Name(), done: make(chan struct{}), patience: stopWithin}
 	go func() {
 		defer close(p.done)
 		_ = cmd.Wait()
@@ -240,7 +240,7 @@ func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGINT)
 	select {
 	case <-p.done:
-	case <-time.After(stopWithin):
+	case <-time.After(p.patience):
 		_ = p.cmd.Process.Kill()
 		<-p.done
 	}
