@@ -94,7 +94,7 @@ func (n *Node) openHub(opt nodeOptions) (func(context.Context) error, error) {
 	c.Node = n.instance.String()
 	c.Origins = n.origins(opt)
 	c.MaxFrameBytes, c.FixesPerS = n.cfg.Gateway.MaxFrameBytes, n.cfg.Gateway.FixesPerS
-	c.MaxRadius = float32(n.cfg.Presence.MaxRadiusM)
+	c.MaxRadius = n.cfg.Presence.MaxRadiusM
 	c.FixInterval, c.StaleAfter = n.cfg.Presence.FixInterval, n.cfg.Presence.StaleAfter
 	c.Now = n.now
 	var err error

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -47,10 +48,14 @@ func (cmd *serveCommand) Run(c *console) error {
 }
 
 // limitMemory makes the garbage collector heed the memory limit of the cgroup.
+// GOMEMLIMIT, if set, wins.
 func limitMemory(log *slog.Logger) {
-	limit, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.FromCgroup))
-	if err == nil && limit > 0 {
-		log.Info("memory limit", "bytes", limit)
+	before := debug.SetMemoryLimit(-1)
+	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.FromCgroup)); err != nil {
+		log.Debug("no memory limit from a cgroup", "err", err)
+	}
+	if limit := debug.SetMemoryLimit(-1); limit != before {
+		log.Info("memory limit from the cgroup", "bytes", limit)
 	}
 }
 
