@@ -36,9 +36,6 @@ var services = []service{
 // PostgreSQL's out of PATH.
 func find(program string) string {
 	if path, err := exec.LookPath(program); err == nil {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			return real
-		}
 		return path
 	}
 	paths, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + program)
@@ -120,7 +117,11 @@ func startPostgres(ctx context.Context, dir string) (*process, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	bin, data := filepath.Dir(find("postgres")), filepath.Join(dir, "data")
+	postgres, err := filepath.EvalSymlinks(find("postgres")) // its tools stand beside it
+	if err != nil {
+		return nil, "", err
+	}
+	bin, data := filepath.Dir(postgres), filepath.Join(dir, "data")
 	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"),
 		"-D", data, "-U", "kith", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 	initdb.SysProcAttr, initdb.Dir = as, dir
@@ -131,7 +132,7 @@ func startPostgres(ctx context.Context, dir string) (*process, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	server := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-h", "127.0.0.1", "-p", port,
+	server := exec.Command(postgres, "-D", data, "-h", "127.0.0.1", "-p", port,
 		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=200")
 	server.SysProcAttr = as
 	p, err := launch(server, dir)
