@@ -46,12 +46,20 @@ func (db *DB) Append(ctx context.Context, batches []*presence.Batch) error {
 // acquireRoom takes the writer lock when recent has room for more. While it has
 // none the keeper is behind, and Append waits for it.
 func (db *DB) acquireRoom(ctx context.Context) error {
+	return db.acquireWhen(ctx, func() bool {
+		db.freezeIfFull()
+		return db.history.active.n < 2*db.o.RecentRows
+	})
+}
+
+// acquireWhen takes the writer lock when ready, asked under it, says so. While
+// it does not, a flush is under way, and its end is waited for.
+func (db *DB) acquireWhen(ctx context.Context, ready func() bool) error {
 	for {
 		if err := db.acquire(ctx); err != nil {
 			return err
 		}
-		db.freezeIfFull()
-		if db.history.active.n < 2*db.o.RecentRows {
+		if ready() {
 			return nil
 		}
 		frozen := db.history.frozen

@@ -12,21 +12,15 @@ import (
 // erase or a prune removed in between do not come back.
 type build struct {
 	run   run
-	flush bool
 	held  []*held // of a flush: what is not written yet, in order
 	from  []run   // of a merge
 	after *place  // of a merge: the row written last
-	rows  int
-	marks int // of a flush: parts of marks that are done
+	marks int     // of a flush: parts of marks that are done
 }
 
-func (db *DB) levelRuns(level int) (n int) {
-	for _, r := range db.history.runs {
-		if r.level == level {
-			n++
-		}
-	}
-	return n
+// takes says whether the build copies rows of a run.
+func (b *build) takes(id int64) bool {
+	return slices.ContainsFunc(b.from, func(r run) bool { return r.id == id })
 }
 
 func (db *DB) newRun(ctx context.Context, level int) (r run, err error) {
@@ -47,8 +41,8 @@ func (db *DB) beginFlush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := &build{run: r, flush: true}
-	db.keeper.build = b
+	b := &build{run: r}
+	db.keeper.flush = b
 	// Sorting takes longer than a step may. Rows are only marked as gone
 	// meanwhile, and sorting does not look at that.
 	frozen := db.history.freezing
@@ -58,33 +52,17 @@ func (db *DB) beginFlush(ctx context.Context) error {
 	return nil
 }
 
-// beginMerge starts the merge that is due, if one is.
-func (db *DB) beginMerge(ctx context.Context) (bool, error) {
-	byLevel := map[int][]run{}
-	for _, r := range db.history.runs {
-		byLevel[r.level] = append(byLevel[r.level], r)
-		if len(byLevel[r.level]) < db.o.fanIn {
-			continue
-		}
-		into, err := db.newRun(ctx, r.level+1)
-		if err != nil {
-			return false, err
-		}
-		db.keeper.build = &build{run: into, from: byLevel[r.level]}
-		return true, nil
+// beginMerge starts to merge runs of one level into one of the next.
+func (db *DB) beginMerge(ctx context.Context, from []run) error {
+	into, err := db.newRun(ctx, from[0].level+1)
+	if err != nil {
+		return err
 	}
-	return false, nil
+	db.keeper.merges = append(db.keeper.merges, &build{run: into, from: from})
+	return nil
 }
 
-// stepBuild writes the next rows of the run, or finishes it.
-func (db *DB) stepBuild(ctx context.Context) error {
-	b := db.keeper.build
-	if b.flush {
-		return db.stepFlush(ctx, b)
-	}
-	return db.stepMerge(ctx, b)
-}
-
+// stepFlush writes the next rows of recent, or marks, or finishes the run.
 func (db *DB) stepFlush(ctx context.Context, b *build) error {
 	h := &db.history
 	if len(b.held) > 0 {
@@ -149,6 +127,7 @@ func (db *DB) stepMarks(ctx context.Context, b *build) error {
 	return nil
 }
 
+// stepMerge writes the next rows of the merged runs, or finishes the run.
 func (db *DB) stepMerge(ctx context.Context, b *build) error {
 	var last *place
 	written := 0
@@ -216,14 +195,12 @@ func (db *DB) finishBuild(ctx context.Context, b *build, also func(ctx context.C
 	}); err != nil {
 		return err
 	}
-	h.runs = slices.DeleteFunc(h.runs, func(r run) bool {
-		return slices.ContainsFunc(b.from, func(o run) bool { return o.id == r.id })
-	})
+	h.runs = slices.DeleteFunc(h.runs, func(r run) bool { return b.takes(r.id) })
 	if state == live {
 		h.runs = append(h.runs, b.run)
 	}
 	then()
-	db.keeper.build, db.keeper.garbage = nil, true
+	db.keeper.end(b)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,9 +15,9 @@ type keeper struct {
 	done   sync.WaitGroup
 
 	// What is under way; under the writer lock.
-	build   *build
-	waiting *build // a merge that a flush came before
-	garbage bool   // there may be dropped runs or log entries under the floor
+	flush   *build
+	merges  []*build // at most one of a level
+	garbage bool     // there may be dropped runs or log entries under the floor
 }
 
 // wake says that there may be work.
@@ -40,6 +41,22 @@ func (k *keeper) wait() {
 		k.cancel()
 		k.done.Wait()
 	}
+}
+
+// giveUp ends a merge whose run has been dropped.
+func (k *keeper) giveUp(b *build) {
+	k.end(b)
+	k.wake()
+}
+
+// end forgets a build that is done or given up, and leaves what it made
+// superfluous to be deleted.
+func (k *keeper) end(b *build) {
+	if k.flush == b {
+		k.flush = nil
+	}
+	k.merges = slices.DeleteFunc(k.merges, func(o *build) bool { return o == b })
+	k.garbage = true
 }
 
 // keeperPause is how long the keeper rests after an error, such as a full disk.
@@ -67,28 +84,58 @@ func (k *keeper) loop(ctx context.Context, db *DB) {
 	}
 }
 
+// behind is how many times the runs that make a merge there may be on level 0
+// before merges come before flushes, so that Append in the end waits for them.
+const behind = 3
+
 // step does the most urgent piece of work, and says whether there was any.
 func (db *DB) step(ctx context.Context) (bool, error) {
 	if err := db.acquire(ctx); err != nil {
 		return false, err
 	}
 	defer db.unlock()
-	h, k := &db.history, &db.keeper
-	// A full recent comes before a merge, unless merges are far behind.
-	if h.freezing != nil && (k.build == nil || !k.build.flush) && db.levelRuns(0) < 3*db.o.fanIn {
-		if k.build != nil {
-			k.waiting, k.build = k.build, nil
-		}
+	k := &db.keeper
+	switch {
+	case k.flush != nil:
+		return true, db.stepFlush(ctx, k.flush)
+	case db.history.freezing != nil && len(db.level(0)) < behind*db.o.fanIn:
 		return true, db.beginFlush(ctx)
-	}
-	if k.build == nil && k.waiting != nil {
-		k.build, k.waiting = k.waiting, nil
-	}
-	if k.build != nil {
-		return true, db.stepBuild(ctx)
-	}
-	if k.garbage {
+	case k.garbage:
 		return true, db.stepGarbage(ctx)
 	}
-	return db.beginMerge(ctx)
+	return db.mergeLowest(ctx)
+}
+
+// mergeLowest goes on with the merge of the lowest level that needs one: a long
+// one of a high level must not hold up those that Append may have to wait for.
+func (db *DB) mergeLowest(ctx context.Context) (bool, error) {
+	for level := range db.levels() {
+		for _, b := range db.keeper.merges {
+			if b.run.level == level+1 {
+				return true, db.stepMerge(ctx, b)
+			}
+		}
+		if runs := db.level(level); len(runs) >= db.o.fanIn {
+			return true, db.beginMerge(ctx, runs[:db.o.fanIn])
+		}
+	}
+	return false, nil
+}
+
+// level returns the live runs of a level, oldest first.
+func (db *DB) level(n int) (runs []run) {
+	for _, r := range db.history.runs {
+		if r.level == n {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+// levels is one more than the highest level that has a live run.
+func (db *DB) levels() (n int) {
+	for _, r := range db.history.runs {
+		n = max(n, r.level+1)
+	}
+	return n
 }

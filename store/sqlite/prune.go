@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"slices"
 
 	"github.com/kith-nearby/kith/presence"
 )
@@ -14,10 +15,7 @@ func (db *DB) Prune(ctx context.Context, before presence.Millis, limit int) (int
 		return 0, nil // nothing is older
 	}
 	p := pruning{db: db, before: before, limit: limit}
-	// Packs of a run that is being written are copies of rows that are counted
-	// where they come from. They go first: a row that is left behind in one would
-	// come back when that run goes live.
-	for _, step := range [...]func(context.Context) (bool, error){p.stepUnseen, p.stepLog, p.stepLive} {
+	for _, step := range [...]func(context.Context) (bool, error){p.stepLog, p.stepLive} {
 		for p.removed < limit {
 			more, err := step(ctx)
 			if err != nil {
@@ -53,41 +51,59 @@ func (p *pruning) bounded() func(r *row) bool {
 	}
 }
 
-const oldPacks = `SELECT p.id, p.body FROM pack p JOIN run r ON r.id = p.run
-	WHERE p.min_ts < ? AND r.state = ? LIMIT ?`
-
-func (p *pruning) stepUnseen(ctx context.Context) (more bool, err error) {
-	err = p.db.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		packs, err := bodies(ctx, tx, oldPacks, int64(p.before), building, sweepPacks)
+// stepLive strips some packs of live runs. Merges that have copied rows of them
+// are given up, for they would bring them back; they start again later.
+func (p *pruning) stepLive(ctx context.Context) (more bool, err error) {
+	if err := p.db.acquire(ctx); err != nil {
+		return false, err
+	}
+	defer p.db.unlock()
+	lost := 0
+	var spoilt []*build
+	if err := p.db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		packs, runs, err := p.livePacks(ctx, tx)
 		more = len(packs) > 0
 		if err != nil || !more {
 			return err
 		}
-		_, err = stripPacks(ctx, tx, packs, p.old)
-		return err
-	})
-	return more, err
-}
-
-func (p *pruning) stepLive(ctx context.Context) (more bool, err error) {
-	lost := 0
-	err = p.db.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		packs, err := bodies(ctx, tx, oldPacks, int64(p.before), live, sweepPacks)
-		more = len(packs) > 0
-		if err != nil || !more {
-			return err
+		for _, b := range p.db.keeper.merges {
+			if !slices.ContainsFunc(runs, b.takes) {
+				continue
+			}
+			spoilt = append(spoilt, b)
+			if _, err := tx.ExecContext(ctx, "UPDATE run SET state = ? WHERE id = ?", dropped, b.run.id); err != nil {
+				return err
+			}
 		}
 		lost, err = stripPacks(ctx, tx, packs, p.bounded())
 		return err
-	})
-	if err == nil {
-		p.removed += lost
+	}); err != nil {
+		return false, err
 	}
-	return more, err
+	for _, b := range spoilt {
+		p.db.keeper.giveUp(b)
+	}
+	p.removed += lost
+	return more, nil
 }
 
+// livePacks returns some packs that hold old rows, and of which runs they are.
+func (p *pruning) livePacks(ctx context.Context, tx *sql.Tx) (packs []body, runs []int64, err error) {
+	err = scanAll(ctx, tx, func(rs *sql.Rows) error {
+		var b body
+		var run int64
+		err := rs.Scan(&b.id, &run, &b.packed)
+		packs, runs = append(packs, b), append(runs, run)
+		return err
+	}, `SELECT p.id, p.run, p.body FROM pack p JOIN run r ON r.id = p.run
+		WHERE p.min_ts < ? AND r.state = ? LIMIT ?`, int64(p.before), live, sweepPacks)
+	return packs, runs, err
+}
+
+// stepLog strips some log entries. It waits for a flush to end, which has a
+// copy of the rows of many entries.
 func (p *pruning) stepLog(ctx context.Context) (more bool, err error) {
-	if err := p.db.acquire(ctx); err != nil {
+	if err := p.db.acquireWhen(ctx, func() bool { return p.db.history.freezing == nil }); err != nil {
 		return false, err
 	}
 	defer p.db.unlock()

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"slices"
 
+	"github.com/kith-nearby/kith/geo"
 	"github.com/kith-nearby/kith/presence"
 )
 
@@ -20,6 +21,15 @@ type held struct {
 	row    row
 	before int32 // the user's row added before this one, -1 = none
 	gone   bool  // removed by an erase or by age
+}
+
+// drop marks a row as gone and wipes what it said. Its place stays, since a
+// flush may be sorting by it meanwhile.
+func (h *held) drop() {
+	h.gone = true
+	f := &h.row.fix
+	f.At, f.Sent, f.Mock = geo.Point{}, 0, false
+	f.Accuracy, f.Altitude, f.Speed, f.Heading, f.Battery = 0, 0, 0, 0, 0
 }
 
 const (
@@ -85,8 +95,7 @@ func (t *recent) find(p place, hash uint64) *held {
 // remove forgets the row at p, if it is there.
 func (t *recent) remove(p place) {
 	if h := t.find(p, p.hash(deviceHash(p.user, p.device))); h != nil {
-		h.gone = true
-		h.row.fix = presence.Fix{TS: h.row.fix.TS, Seq: h.row.fix.Seq}
+		h.drop()
 	}
 }
 
@@ -95,8 +104,7 @@ func (t *recent) forget(user presence.UserID) {
 	i, ok := t.newest[user]
 	for ok && i >= 0 {
 		h := t.at(i)
-		h.gone = true
-		h.row.fix = presence.Fix{TS: h.row.fix.TS, Seq: h.row.fix.Seq}
+		h.drop()
 		i = h.before
 	}
 	delete(t.newest, user)
