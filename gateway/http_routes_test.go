@@ -238,6 +238,8 @@ func TestPresence(t *testing.T) {
 	require.Equal(t, []StatusBody{{User: "zoe", State: "offline"}, live, {User: "ann", State: "offline"}, live}, got)
 	require.Empty(t, body[[]StatusBody](t, b.call("operator", "POST", "/v1/presence", `{"users":[]}`), 200))
 
+	require.Empty(t, body[[]StatusBody](t, b.call("operator", "POST", "/v1/presence", `{"users":[],"of_tomorrow":1}`), 200), "what is not known is ignored")
+
 	many := func(n int) string {
 		return `{"users":["` + strings.Repeat(strings.Repeat("u", 64)+`","`, n-1) + strings.Repeat("u", 64) + `"]}`
 	}

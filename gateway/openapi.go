@@ -24,7 +24,7 @@ var (
 
 func openAPIConfig() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	return huma.Config{
+	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
@@ -53,6 +53,8 @@ func openAPIConfig() huma.Config {
 		Formats:       map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}, // the second for problem+json
 		DefaultFormat: "application/json",
 	}
+	config.AllowAdditionalPropertiesByDefault = true // what is not known is ignored, on both sides
+	return config
 }
 
 // document is the OpenAPI document, indented. It leaves out what huma adds of
