@@ -131,7 +131,11 @@ func newHost(t testing.TB, cfg Config, ports *fakePorts, factories map[actors.Ki
 	t.Helper()
 	h, err := New(cfg, Ports{Clients: ports, Recorder: ports, Loader: ports}, factories, prometheus.NewRegistry(), nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { closeHost(t, h) })
+	t.Cleanup(func() {
+		if !h.closing.Load() { // else the test has closed it, in its own way
+			closeHost(t, h)
+		}
+	})
 	return h
 }
 

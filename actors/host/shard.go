@@ -181,6 +181,9 @@ func (s *shard) control(id uint64, c *control) {
 }
 
 func (s *shard) start(id uint64, first actors.Message) (i uint32, r *record) {
+	if s.directory.full() {
+		return 0, nil
+	}
 	core := s.h.make(actors.Address{Kind: actors.UserKind, ID: id}, s.now, first)
 	if core == nil {
 		return 0, nil
@@ -225,10 +228,6 @@ func (s *shard) apply(i uint32, r *record) (stop bool) {
 		}
 	}
 	return false
-}
-
-func (r *record) address() actors.Address {
-	return actors.Address{Kind: actors.UserKind, ID: r.id}
 }
 
 func (s *shard) send(to actors.Address, m actors.Message) {
