@@ -87,7 +87,7 @@ func (t *twin) pass(now presence.Millis) {
 			p.at, p.heldUntil = p.held, 0
 		}
 		if p.running && p.quit != 0 && now >= p.quit {
-			p.running, p.located, p.ghost = false, false, 0
+			p.running, p.located = false, false
 		}
 	}
 }
