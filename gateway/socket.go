@@ -160,27 +160,39 @@ func (s *Sockets) start(w http.ResponseWriter, r *http.Request) bool {
 		}
 		return false
 	}
-	hub := s.hub
-	c := &Conn{sockets: s, net: nc, id: presence.ConnID(hub.connIDs.Add(1))}
-	c.spoke.conn = c
+	var early []byte
 	if n := rw.Reader.Buffered(); n > 0 { // the client did not wait for our answer
-		early, _ := rw.Reader.Peek(n)
-		c.in.give(early)
+		early, _ = rw.Reader.Peek(n)
 	}
-	s.prepare(nc)
-	if hub.begin() != nil {
+	if s.adopt(nc, early) == nil {
 		_ = nc.Close()
 		return false
 	}
+	return true
+}
+
+// adopt starts the connection's goroutine; early is what was read from it
+// already. Nil if the hub is closed.
+func (s *Sockets) adopt(nc net.Conn, early []byte) *Conn {
+	hub := s.hub
+	if hub.begin() != nil {
+		return nil
+	}
+	s.prepare(nc)
 	now := hub.clock()
+	c := &Conn{sockets: s, net: nc, id: presence.ConnID(hub.connIDs.Add(1)), deadline: now + hub.cfg.ConnectWithin}
+	c.spoke.conn = c
+	c.in.give(early)
 	c.heard.Store(int64(now))
-	c.deadline = now + hub.cfg.ConnectWithin
 	hub.conns.put(c.id, c)
 	hub.metrics.conns.Inc()
 	hub.metrics.upgrades.Inc()
 	hub.pulse.arm(c, c.deadline)
+	if hub.ctx.Err() != nil { // Stop may have looked before the connection was there
+		c.kill()
+	}
 	go c.run()
-	return true
+	return c
 }
 
 // unackedFor is how long bytes may stay unacknowledged by the client's side.
