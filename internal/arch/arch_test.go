@@ -35,7 +35,9 @@ func TestProject(t *testing.T) {
 	require.Greater(t, len(tree.Go), 30)
 	for _, rule := range rules {
 		t.Run(rule.name, func(t *testing.T) {
-			for _, breach := range rule.check(tree) {
+			breaches := rule.check(tree)
+			slices.SortFunc(breaches, func(a, b Breach) int { return strings.Compare(a.Where, b.Where) })
+			for _, breach := range breaches {
 				t.Errorf("%v", breach)
 			}
 		})

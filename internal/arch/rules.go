@@ -265,5 +265,9 @@ var longFunctions = map[string]string{}
 
 // sleepers are test files that may sleep in real time, with the reason.
 var sleepers = map[string]string{
-	"actors/host/bench_test.go": "a benchmark of real threads waits for the last delivery, polling",
+	"actors/host/bench_test.go":        "a benchmark of real threads waits for the last delivery, polling",
+	"cmd/node/e2e_test.go":             "a whole node over real sockets, where for a while nothing must happen",
+	"gateway/socket_test.go":           "a real client that writes every 20 ms",
+	"gateway/socket_malformed_test.go": "frames cut into parts that a real socket must deliver one by one",
+	"gateway/http_fixes_test.go":       "a real body that arrives slowly",
 }

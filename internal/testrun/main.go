@@ -1,6 +1,6 @@
 // Command testrun runs `go test` with all that the tests ask for.
 //
-//	go run ./internal/testrun [-ci] [-race] [go test arguments]
+//	go run ./internal/testrun [-ci] [-race] [-- go test arguments]
 //
 // Tests that need a service name an environment variable (services.go has the
 // list). testrun looks which of them occur in test files, starts those services
