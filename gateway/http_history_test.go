@@ -16,15 +16,15 @@ import (
 	"github.com/kith-nearby/kith/presence"
 )
 
-// full is a row with everything in it, bare one with as little as there can be.
-func full(t testing.TB) HistoryRow {
+// fullRow has everything in it, bareRow with as little as there can be.
+func fullRow(t testing.TB) HistoryRow {
 	return HistoryRow{Device: "=cmd|'/c calc'!A1", Fix: presence.Fix{
 		At: point(t, -33.8568, 151.2153), Seq: 7, TS: 1_799_999_990_123, Sent: 1_800_000_090_000,
 		Accuracy: 12.5, Altitude: -3, Speed: 1.25, Heading: 359.9, Battery: 0.5, Mock: true,
 	}}
 }
 
-func bare(t testing.TB) HistoryRow {
+func bareRow(t testing.TB) HistoryRow {
 	u := presence.Unset()
 	return HistoryRow{Device: `a"<&>',b`, Fix: presence.Fix{
 		At: point(t, 0.0000001, -180), Seq: 8, TS: 1_799_999_991_000, Accuracy: u, Altitude: u, Speed: u, Heading: u, Battery: u,
@@ -33,7 +33,7 @@ func bare(t testing.TB) HistoryRow {
 
 func historyBench(t testing.TB) *bench {
 	b := newBench(t, nil)
-	b.history[b.id("ann")] = []HistoryRow{full(t), bare(t)}
+	b.history[b.id("ann")] = []HistoryRow{fullRow(t), bareRow(t)}
 	return b
 }
 
@@ -68,7 +68,7 @@ func TestHistoryAsGeoJSON(t *testing.T) {
 
 func TestHistoryAsGPX(t *testing.T) {
 	b := historyBench(t)
-	again := full(t)
+	again := fullRow(t)
 	again.Fix.TS++
 	b.history[b.id("ann")] = append(b.history[b.id("ann")], again)
 	w := b.call("ann", "GET", "/v1/history?format=gpx", "")
@@ -224,12 +224,12 @@ func FuzzExports(f *testing.F) {
 	f.Add("phone", int32(515_000_000), int32(-1_200_000), float32(3), uint64(1))
 	f.Add("=1\x00\r\n\"", int32(0), int32(1), float32(-1e30), uint64(1)<<63)
 	f.Fuzz(func(t *testing.T, device string, lat, lng int32, measured float32, seq uint64) {
-		row := bare(t)
+		row := bareRow(t)
 		row.Device, row.Fix.At.Lat, row.Fix.At.Lng, row.Fix.Seq = presence.DeviceID(device), lat, lng, seq
 		if measured-measured == 0 { // the wire lets no other into history
 			row.Fix.Accuracy, row.Fix.Altitude = measured, measured
 		}
-		rows := []HistoryRow{row, full(t)}
+		rows := []HistoryRow{row, fullRow(t)}
 		require.True(t, json.Valid(exports["json"].write(rows, device)))
 		require.True(t, json.Valid(exports["geojson"].write(rows, device)))
 		var file gpxFile

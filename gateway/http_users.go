@@ -10,9 +10,6 @@ import (
 	"github.com/kith-nearby/kith/presence"
 )
 
-// maxAsked bounds POST /v1/presence.
-const maxAsked = 1000
-
 // ShareBody is how one user shares with another.
 type ShareBody struct {
 	Mode  string          `json:"mode" enum:"exact,area,none"`

@@ -35,10 +35,10 @@ func trackerFix(body []byte, now presence.Millis) (presence.Fix, presence.Device
 	if err := json.Unmarshal(body, &message); err != nil || message == nil {
 		return presence.Fix{}, "", badBody(err)
 	}
-	if text(message["_type"]) != "location" {
+	if jsonText(message["_type"]) != "location" {
 		return presence.Fix{}, "", errNoLocation
 	}
-	device, err := presence.ParseDeviceID(topicDevice(text(message["topic"])))
+	device, err := presence.ParseDeviceID(topicDevice(jsonText(message["topic"])))
 	if err != nil {
 		return presence.Fix{}, "", badField("topic", "topic: %v", err)
 	}
@@ -65,7 +65,7 @@ var trackerNames = map[string]string{"lng": "lon", "ts": "tst", "seq": "tst", "s
 func trackerRaw(message map[string]jsontext.Value, now presence.Millis) (wire.RawFix, error) {
 	var raw wire.RawFix
 	number := func(name string, field wire.FixField, into *float64, scale float64) {
-		v, there, ok := number(message[name])
+		v, there, ok := jsonNumber(message[name])
 		if !there {
 			return
 		}
@@ -96,9 +96,9 @@ func trackerRaw(message map[string]jsontext.Value, now presence.Millis) (wire.Ra
 	return raw, nil
 }
 
-// number reads a JSON number; null is as good as absent. What no float64 can
+// jsonNumber reads a JSON number; null is as good as absent. What no float64 can
 // hold becomes infinite, which the checker refuses.
-func number(v jsontext.Value) (n float64, there, ok bool) {
+func jsonNumber(v jsontext.Value) (n float64, there, ok bool) {
 	if len(v) == 0 || v.Kind() == jsontext.KindNull {
 		return 0, false, false
 	}
@@ -109,8 +109,8 @@ func number(v jsontext.Value) (n float64, there, ok bool) {
 	return n, true, true
 }
 
-// text is what a JSON string says; "" for anything else.
-func text(v jsontext.Value) string {
+// jsonText is what a JSON string says; "" for anything else.
+func jsonText(v jsontext.Value) string {
 	var s string
 	if len(v) == 0 || v.Kind() != jsontext.KindString || json.Unmarshal(v, &s) != nil {
 		return ""
