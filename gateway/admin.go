@@ -55,14 +55,15 @@ func NewAdminHandler(cfg AdminConfig, cluster Cluster, gatherer prometheus.Gathe
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /v1/cluster", a.showCluster)
 	mux.HandleFunc("POST /v1/drain", a.drain)
+	slots := make(chan struct{}, adminSlots)
 	e := &edge{
 		mux:   mux,
 		pages: cfg.Page,
 		hint:  "/",
-		slots: make(chan struct{}, adminSlots),
+		slots: slots,
 		now:   time.Now,
 		log:   log,
-		seen:  newHTTPMetrics(reg, "admin"),
+		seen:  newHTTPMetrics(reg, "admin", func() float64 { return float64(len(slots)) }),
 	}
 	if e.pages == nil {
 		e.pages = http.HandlerFunc(index)

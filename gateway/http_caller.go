@@ -133,6 +133,12 @@ func jsonBody(ctx huma.Context, next func(huma.Context)) {
 		wrongType().write(w)
 		return
 	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		p := newProblem(http.StatusUnsupportedMediaType, wire.BadField, "send the body as it is, without a Content-Encoding")
+		p.Field = "Content-Encoding"
+		p.write(w)
+		return
+	}
 	r.Header.Set("Content-Type", "application/json") // huma wants it spelt like this
 	next(ctx)
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -25,9 +26,11 @@ type edge struct {
 	pages http.Handler // for paths that the mux does not have; nil = 404
 	hint  string       // where to read what there is
 	slots chan struct{}
-	now   func() time.Time
-	log   *slog.Logger
-	seen  *httpMetrics
+	// within bounds a call, whatever it waits for; 0 = not at all.
+	within time.Duration
+	now    func() time.Time
+	log    *slog.Logger
+	seen   *httpMetrics
 }
 
 // handler puts everything around e's mux, with guard as the innermost.
@@ -56,12 +59,24 @@ func (e *edge) route(w http.ResponseWriter, r *http.Request) {
 		select {
 		case e.slots <- struct{}{}:
 			defer func() { <-e.slots }()
-			e.mux.ServeHTTP(w, r)
+			e.call(w, r)
 		default:
 			e.seen.full.Inc()
 			unavailable("the node serves as many requests as it can; try again").write(w)
 		}
 	}
+}
+
+func (e *edge) call(w http.ResponseWriter, r *http.Request) {
+	if e.within == 0 {
+		e.mux.ServeHTTP(w, r)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), e.within)
+	defer cancel()
+	bounded := r.WithContext(ctx)
+	defer func() { r.Pattern = bounded.Pattern }() // observe reads it, also after a panic
+	e.mux.ServeHTTP(w, bounded)
 }
 
 // probe reports whether r asks for the node's health, which must be answered
@@ -202,8 +217,9 @@ type httpMetrics struct {
 	panics   prometheus.Counter
 }
 
-// newHTTPMetrics registers the metrics of one port, "public" or "admin".
-func newHTTPMetrics(reg prometheus.Registerer, port string) *httpMetrics {
+// newHTTPMetrics registers the metrics of one port, "public" or "admin". busy
+// says how many requests are being served.
+func newHTTPMetrics(reg prometheus.Registerer, port string, busy func() float64) *httpMetrics {
 	reg = prometheus.WrapRegistererWith(prometheus.Labels{"port": port}, reg)
 	m := &httpMetrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -220,7 +236,9 @@ func newHTTPMetrics(reg prometheus.Registerer, port string) *httpMetrics {
 			Name: "kith_http_panics_total", Help: "HTTP calls that panicked.",
 		}),
 	}
-	reg.MustRegister(m.requests, m.seconds, m.full, m.panics)
+	reg.MustRegister(m.requests, m.seconds, m.full, m.panics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kith_http_busy", Help: "HTTP requests being served, without WebSockets.",
+	}, busy))
 	return m
 }
 

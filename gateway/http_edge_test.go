@@ -166,6 +166,14 @@ func TestAFullNodeStillAnswersProbes(t *testing.T) {
 	require.Equal(t, metric(t, b, "kith_http_refused_full_total"), 1.0)
 }
 
+func TestACallThatHangsIsEnded(t *testing.T) {
+	b := newBench(t, func(c *HTTPConfig) { c.Within = 20 * time.Millisecond })
+	b.hang = true
+	w := b.call("ann", "GET", "/v1/nearby", "")
+	problem(t, w, http.StatusServiceUnavailable, "unavailable")
+	require.Contains(t, b.log.String(), `route="GET /v1/nearby" status=503`)
+}
+
 func TestLogAndMetricsHoldNothingOfTheRequest(t *testing.T) {
 	b := newBench(t, nil)
 	token := b.token("ann")

@@ -38,6 +38,7 @@ type fakeNode struct {
 	reports    int
 	failure    error         // what Views and Operator return, if not nil
 	explode    any           // Nearby panics with it
+	hang       bool          // Nearby ends with its context only
 	blocked    chan struct{} // Nearby waits for its end
 	entered    chan struct{} // Nearby says that it waits
 }
@@ -85,6 +86,10 @@ func (n *fakeNode) Report(b *presence.Batch) {
 }
 
 func (n *fakeNode) Nearby(ctx context.Context, user presence.UserID) ([]presence.Near, error) {
+	if n.hang {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if n.blocked != nil {
 		n.entered <- struct{}{}
 		<-n.blocked

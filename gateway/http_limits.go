@@ -45,6 +45,13 @@ func (a *allowances) of(caller string) *allowance {
 	return got
 }
 
+// size is how many callers are remembered.
+func (a *allowances) size() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.young) + len(a.old)
+}
+
 // spend takes n from l, or returns how long to wait until n can be had. More
 // than the burst can never be had; the wait is then for a full burst.
 func spend(l *rate.Limiter, now time.Time, n int) (wait time.Duration) {

@@ -284,6 +284,9 @@ func TestBrokenBodies(t *testing.T) {
 		p := problem(t, b.call("operator", "POST", "/v1/presence", `{"users":[]}`, "Content-Type", kind), 415, "bad_field")
 		require.Equal(t, "Content-Type", p.Field)
 	}
+	p := problem(t, b.call("operator", "POST", "/v1/presence", `{"users":[]}`, "Content-Encoding", "gzip"), 415, "bad_field")
+	require.Equal(t, "Content-Encoding", p.Field)
+	require.Equal(t, 200, b.call("operator", "POST", "/v1/presence", `{"users":[]}`, "Content-Encoding", "identity").Code)
 	for _, kind := range []string{"application/json; charset=utf-8", "Application/JSON", ""} {
 		require.Equal(t, 200, b.call("operator", "POST", "/v1/presence", `{"users":[]}`, "Content-Type", kind).Code, kind)
 	}

@@ -28,6 +28,7 @@ type HTTPConfig struct {
 
 	InFlight int           // requests served at once; more are refused with 503
 	Durable  time.Duration // how long POST /v1/fixes waits for the database
+	Within   time.Duration // how long a call may take in all; longer than Durable
 
 	Now   func() time.Time // nil = time.Now
 	Pages http.Handler     // answers what no call of the API does; nil = nothing
@@ -43,8 +44,9 @@ func DefaultHTTPConfig() HTTPConfig {
 		OperatorPerS: 500,
 		OperatorMost: 1000,
 		Callers:      50_000,
-		InFlight:     4096,
+		InFlight:     1024, // with bodies of 1 MiB at most, 1 GiB
 		Durable:      10 * time.Second,
+		Within:       20 * time.Second,
 		Now:          time.Now,
 	}
 }
@@ -60,6 +62,7 @@ func (c HTTPConfig) withDefaults() HTTPConfig {
 	c.Callers = orElse(c.Callers, d.Callers)
 	c.InFlight = orElse(c.InFlight, d.InFlight)
 	c.Durable = orElse(c.Durable, d.Durable)
+	c.Within = orElse(c.Within, d.Within)
 	if c.Now == nil {
 		c.Now = d.Now
 	}
@@ -104,15 +107,20 @@ func NewPublicHandler(cfg HTTPConfig, ports HTTPPorts, auth *Auth, sockets http.
 	mux := http.NewServeMux()
 	p.register(mux)
 	mux.Handle("GET "+socketPath, sockets)
+	slots := make(chan struct{}, p.cfg.InFlight)
 	e := &edge{
-		mux:   mux,
-		pages: p.cfg.Pages,
-		hint:  openAPIPath,
-		slots: make(chan struct{}, p.cfg.InFlight),
-		now:   p.cfg.Now,
-		log:   log,
-		seen:  newHTTPMetrics(reg, "public"),
+		mux:    mux,
+		pages:  p.cfg.Pages,
+		hint:   openAPIPath,
+		slots:  slots,
+		within: p.cfg.Within,
+		now:    p.cfg.Now,
+		log:    log,
+		seen:   newHTTPMetrics(reg, "public", func() float64 { return float64(len(slots)) }),
 	}
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kith_http_callers", Help: "Tokens and keys whose use is remembered for their limits.",
+	}, func() float64 { return float64(p.users.size() + p.operators.size()) }))
 	return e.handler(p.cfg.Origins.cors)
 }
 
