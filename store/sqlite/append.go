@@ -89,7 +89,7 @@ func (db *DB) settle(ctx context.Context) error {
 	if !h.unsure {
 		return nil
 	}
-	if err := db.replay(ctx, db.write, h.nextLog-1); err != nil {
+	if err := db.replay(ctx, db.conn, h.nextLog-1); err != nil {
 		return err
 	}
 	h.unsure = false

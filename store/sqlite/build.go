@@ -25,7 +25,7 @@ func (b *build) takes(id int64) bool {
 
 func (db *DB) newRun(ctx context.Context, level int) (r run, err error) {
 	r = run{level: level, span: span{min: math.MaxInt64, max: math.MinInt64}}
-	err = db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = db.tidy(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, "INSERT INTO run (level, state, min_ts, max_ts) VALUES (?, ?, 0, 0)", level, building)
 		if err != nil {
 			return err
@@ -67,7 +67,7 @@ func (db *DB) stepFlush(ctx context.Context, b *build) error {
 	h := &db.history
 	if len(b.held) > 0 {
 		n := min(len(b.held), db.o.stepRows)
-		if err := db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := db.tidy(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			w := db.newRunWriter(ctx, tx, &b.run)
 			for _, held := range b.held[:n] {
 				if !held.gone {
@@ -109,7 +109,7 @@ func (db *DB) stepMarks(ctx context.Context, b *build) error {
 		}
 	}
 	if len(parts) > 0 {
-		if err := db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := db.tidy(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			for _, part := range parts {
 				if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO mark (id, body) VALUES (?, ?)", part, m.encode(part)); err != nil {
 					return err
@@ -131,7 +131,7 @@ func (db *DB) stepMarks(ctx context.Context, b *build) error {
 func (db *DB) stepMerge(ctx context.Context, b *build) error {
 	var last *place
 	written := 0
-	if err := db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	if err := db.tidy(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		w := db.newRunWriter(ctx, tx, &b.run)
 		streams := make([]stream, len(b.from))
 		for i, r := range b.from {
@@ -186,7 +186,7 @@ func (db *DB) finishBuild(ctx context.Context, b *build, also func(ctx context.C
 	if b.run.span.min > b.run.span.max {
 		state = dropped // all its rows were removed meanwhile
 	}
-	if err := db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	if err := db.tidy(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "UPDATE run SET state = ?, min_ts = ?, max_ts = ? WHERE id = ?",
 			state, int64(b.run.span.min), int64(b.run.span.max), b.run.id); err != nil {
 			return err

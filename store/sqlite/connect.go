@@ -12,10 +12,6 @@ import (
 // pageSize suits packs of some 10 KiB; it is fixed when a file is created.
 const pageSize = 8192
 
-// checkpointPages of the write-ahead log are copied into the file by the commit
-// that makes them so many: 8 MiB, some 20 ms.
-const checkpointPages = 1024
-
 // dsn names the file with the settings that each connection needs.
 // secure_delete keeps S6: what is deleted is overwritten, not only unlinked.
 func dsn(path string, o Options, write bool) string {
@@ -28,7 +24,8 @@ func dsn(path string, o Options, write bool) string {
 		"secure_delete(ON)",
 		"temp_store(MEMORY)",
 		fmt.Sprintf("cache_size(-%d)", o.CacheBytes/1024),
-		fmt.Sprintf("wal_autocheckpoint(%d)", checkpointPages),
+		// If the checkpointer does not get to it, a commit does it after all.
+		fmt.Sprintf("wal_autocheckpoint(%d)", 4*restartPages),
 	}
 	if write {
 		q.Set("_txlock", "immediate")

@@ -37,6 +37,6 @@ func TestContract(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.Store { return openNew(t, Options{}) })
 	})
 	t.Run("tiny", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) store.Store { return openNew(t, tiny) })
+		storetest.RunHistory(t, func(t *testing.T) store.Store { return openNew(t, tiny) })
 	})
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"math"
 	"slices"
 
@@ -82,7 +81,8 @@ func (db *DB) eraseHistory(ctx context.Context, id presence.UserID) error {
 	}); err != nil {
 		return err
 	}
-	return db.emptyWAL(ctx)
+	// The WAL still holds the pages as they were before.
+	return db.restartWAL(ctx, "TRUNCATE")
 }
 
 // eraseFromLog strips entries under the floor too: they may wait a while for
@@ -134,27 +134,6 @@ func (db *DB) eraseFromRun(ctx context.Context, id presence.UserID, run int64) e
 			return err
 		}); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// emptyWAL copies the write-ahead log into the file and empties it, because it
-// still holds the pages as they were before. While a query is running it cannot;
-// then the next commits overwrite it.
-func (db *DB) emptyWAL(ctx context.Context) error {
-	if err := db.acquire(ctx); err != nil {
-		return err
-	}
-	defer db.unlock()
-	// Waiting for queries would hold commits up.
-	for _, q := range [...]string{
-		"PRAGMA busy_timeout = 20",
-		"PRAGMA wal_checkpoint(TRUNCATE)",
-		fmt.Sprintf("PRAGMA busy_timeout = %d", db.o.BusyTimeout.Milliseconds()),
-	} {
-		if _, err := db.write.ExecContext(context.WithoutCancel(ctx), q); err != nil {
-			return mapped(ctx, err)
 		}
 	}
 	return nil

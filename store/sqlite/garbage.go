@@ -24,7 +24,7 @@ const lastEntry = `SELECT max(id) FROM (
 // dropped run, or else the rows of dropped runs, and then nothing is left.
 func (db *DB) stepGarbage(ctx context.Context) error {
 	more := false
-	err := db.commit(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+	err := db.tidy(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		for _, try := range [...]func(context.Context, *sql.Tx) (bool, error){db.deleteEntries, deletePacks} {
 			if more, err = try(ctx, tx); more || err != nil {
 				return err

@@ -10,9 +10,8 @@ import (
 // keeper is the goroutine that puts history in order. It works in steps, each
 // under the writer lock for some milliseconds, so that commits go in between.
 type keeper struct {
-	woken  chan struct{}
-	cancel context.CancelFunc
-	done   sync.WaitGroup
+	woken chan struct{}
+	done  sync.WaitGroup
 
 	// What is under way; under the writer lock.
 	flush   *build
@@ -28,19 +27,10 @@ func (k *keeper) wake() {
 	}
 }
 
-func (k *keeper) start(db *DB) {
-	ctx, cancel := context.WithCancel(context.Background())
-	k.woken, k.cancel, k.garbage = make(chan struct{}, 1), cancel, true
+func (k *keeper) start(ctx context.Context, db *DB) {
+	k.woken, k.garbage = make(chan struct{}, 1), true
 	k.done.Go(func() { k.loop(ctx, db) })
 	k.wake()
-}
-
-// wait ends the goroutine. A step that runs is finished.
-func (k *keeper) wait() {
-	if k.cancel != nil {
-		k.cancel()
-		k.done.Wait()
-	}
 }
 
 // giveUp ends a merge whose run has been dropped.

@@ -68,7 +68,7 @@ func (l *lookup) pack(ctx context.Context, run int64, p place) (*seen, error) {
 	s := &seen{from: p}
 	c := packCursor{run: run, from: p}
 	for {
-		rows, more, err := c.next(ctx, l.db.write)
+		rows, more, err := c.next(ctx, l.db.conn)
 		if err != nil {
 			return nil, err
 		}

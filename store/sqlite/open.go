@@ -79,14 +79,18 @@ type DB struct {
 	o     Options
 	owner *owner
 	read  *sql.DB
-	write *sql.DB
+	write *sql.DB // the pool of conn alone
 
-	lock    chan struct{} // holds one token while somebody writes
-	closing chan struct{} // closed when Close begins
-	once    sync.Once
+	lock        chan struct{} // holds one token while somebody writes
+	conn        *sql.Conn     // all writing; under lock
+	synchronous string        // as conn has it; under lock
+	closing     chan struct{} // closed when Close begins
+	once        sync.Once
 
-	history history
-	keeper  keeper
+	history     history
+	keeper      keeper
+	checkpoints checkpointer
+	cancel      context.CancelFunc // ends the goroutines
 }
 
 var (
@@ -115,15 +119,17 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		path: path, o: o,
 		lock: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
-	if err := db.open(ctx); err != nil {
-		db.release()
+	background, cancel := context.WithCancel(context.Background())
+	db.cancel = cancel
+	if err := db.open(ctx, background); err != nil {
+		_ = db.release()
 		return nil, opening(path, err)
 	}
-	db.keeper.start(db)
+	db.keeper.start(background, db)
 	return db, nil
 }
 
-func (db *DB) open(ctx context.Context) (err error) {
+func (db *DB) open(ctx, background context.Context) (err error) {
 	if err := checkHeader(db.path); err != nil {
 		return err
 	}
@@ -134,6 +140,13 @@ func (db *DB) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := migrate(ctx, db.write); err != nil {
+		return err
+	}
+	if db.conn, err = db.write.Conn(ctx); err != nil {
+		return err
+	}
+	db.synchronous = db.o.Synchronous
+	if err := db.checkpoints.start(background, db); err != nil {
 		return err
 	}
 	if err := db.loadHistory(ctx); err != nil {
@@ -151,17 +164,24 @@ func (db *DB) Close() error {
 	var err error
 	db.once.Do(func() {
 		close(db.closing)
-		db.keeper.wait()
+		db.cancel()
+		db.keeper.done.Wait()
 		db.lock <- struct{}{} // kept: nobody writes any more
-		_, _ = db.write.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+		_, _ = db.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 		err = db.release()
 	})
 	return err
 }
 
 func (db *DB) release() error {
+	db.cancel()
+	db.keeper.done.Wait()
+	db.checkpoints.done.Wait()
 	var errs []error
-	for _, pool := range []*sql.DB{db.read, db.write} {
+	if db.conn != nil {
+		errs = append(errs, db.conn.Close())
+	}
+	for _, pool := range []*sql.DB{db.read, db.checkpoints.conn, db.write} {
 		if pool != nil {
 			errs = append(errs, pool.Close())
 		}

@@ -32,8 +32,26 @@ func (db *DB) unlock() { <-db.lock }
 // begun is not cancelled: a transaction is short, and one that was cut off in
 // its commit would leave in doubt what became of it.
 func (db *DB) commit(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
+	return db.commitAs(ctx, db.o.Synchronous, do)
+}
+
+// tidy is commit for the keeper, which changes where rows are and not which
+// there are. It does not wait for the disk: the WAL is in order, so a commit
+// that does wait takes with it all that came before, and after a loss of power
+// the keeper begins again where the file says.
+func (db *DB) tidy(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
+	return db.commitAs(ctx, "NORMAL", do)
+}
+
+func (db *DB) commitAs(ctx context.Context, synchronous string, do func(ctx context.Context, tx *sql.Tx) error) error {
 	ctx = context.WithoutCancel(ctx)
-	tx, err := db.write.BeginTx(ctx, nil)
+	if db.synchronous != synchronous {
+		if _, err := db.conn.ExecContext(ctx, "PRAGMA synchronous = "+synchronous); err != nil {
+			return mapped(ctx, err)
+		}
+		db.synchronous = synchronous
+	}
+	tx, err := db.conn.BeginTx(ctx, nil)
 	if err != nil {
 		return mapped(ctx, err)
 	}
@@ -43,7 +61,14 @@ func (db *DB) commit(ctx context.Context, do func(ctx context.Context, tx *sql.T
 		}
 		return mapped(ctx, err)
 	}
-	return mapped(ctx, tx.Commit())
+	if err := tx.Commit(); err != nil {
+		// Some errors of a commit leave the transaction open, and it would be in
+		// the way of the next. Where it is not open, this fails and that is right.
+		_, _ = db.conn.ExecContext(ctx, "ROLLBACK")
+		return mapped(ctx, err)
+	}
+	db.wrote()
+	return nil
 }
 
 // change is commit under the writer lock.

@@ -12,23 +12,33 @@ import (
 	"github.com/kith-nearby/kith/store"
 )
 
+type group struct {
+	name  string
+	tests []test
+}
+
+var (
+	peopleGroups  = []group{{"users", userTests}, {"friendships", friendshipTests}}
+	historyGroups = []group{{"erase", eraseTests}, {"history", historyTests}, {"pages", pageTests}, {"prune", pruneTests}, {"ends", endTests}}
+)
+
 // Run tests the stores that open gives: each call a new, empty one, which open
 // closes at the end of t.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
-	for _, group := range []struct {
-		name  string
-		tests []test
-	}{
-		{"users", userTests},
-		{"friendships", friendshipTests},
-		{"erase", eraseTests},
-		{"history", historyTests},
-		{"pages", pageTests},
-		{"prune", pruneTests},
-		{"ends", endTests},
-	} {
-		t.Run(group.name, func(t *testing.T) {
-			for _, test := range group.tests {
+	runGroups(t, open, peopleGroups)
+	runGroups(t, open, historyGroups)
+}
+
+// RunHistory is the part of Run that concerns history, for other settings of a
+// store that Run has tested.
+func RunHistory(t *testing.T, open func(t *testing.T) store.Store) {
+	runGroups(t, open, historyGroups)
+}
+
+func runGroups(t *testing.T, open func(t *testing.T) store.Store, groups []group) {
+	for _, g := range groups {
+		t.Run(g.name, func(t *testing.T) {
+			for _, test := range g.tests {
 				t.Run(test.name, func(t *testing.T) { test.run(t, &fixture{Store: open(t)}) })
 			}
 		})

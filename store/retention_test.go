@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/kith-nearby/kith/presence"
+)
+
+// oldRows is a history of which n rows are too old.
+type oldRows struct {
+	mu     sync.Mutex
+	n      int
+	fail   bool
+	before []presence.Millis
+}
+
+func (o *oldRows) Prune(_ context.Context, before presence.Millis, limit int) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.before = append(o.before, before)
+	if o.fail {
+		return 0, errDown
+	}
+	n := min(o.n, limit)
+	o.n -= n
+	return n, nil
+}
+
+func TestRetentionPrunesInChunks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &oldRows{n: 25_000}
+		c := DefaultRetentionConfig()
+		c.Age = 24 * time.Hour
+		before := presence.Millis(time.Now().Add(-c.Age).UnixMilli())
+		r, err := StartRetention(h, c)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, 15_000, h.n, "then it pauses for commits")
+		time.Sleep(time.Second)
+		require.Zero(t, h.n)
+		require.Equal(t, []presence.Millis{before, before, before}, h.before)
+		h.fail = true
+		time.Sleep(time.Hour)
+		require.Len(t, h.before, 4)
+		h.fail, h.n = false, 5
+		time.Sleep(time.Hour)
+		require.Zero(t, h.n)
+		require.Equal(t, before+2*3_600_000, h.before[4])
+		r.Close()
+	})
+}
+
+func TestRetentionZeroKeepsForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &oldRows{n: 10}
+		r, err := StartRetention(h, DefaultRetentionConfig())
+		require.NoError(t, err)
+		time.Sleep(48 * time.Hour)
+		require.Empty(t, h.before)
+		r.Close()
+	})
+}
+
+func TestRetentionConfigIsChecked(t *testing.T) {
+	_, err := StartRetention(&oldRows{}, RetentionConfig{Age: -1})
+	require.ErrorContains(t, err, "age")
+	_, err = StartRetention(&oldRows{}, RetentionConfig{Age: 1})
+	require.ErrorContains(t, err, "every")
+	require.ErrorContains(t, err, "chunk")
+}
