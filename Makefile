@@ -8,6 +8,9 @@ GO ?= go
 OUT := bin
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
+# How long `make soak` takes: random worlds of actors, and time of faults.
+WORLDS ?= 10000
+SOAK   ?= 1h
 # Which benchmarks `make bench` runs, how often, and where.
 BENCH      ?= .
 BENCHCOUNT ?= 1
@@ -72,10 +75,14 @@ golden: ## write the golden files anew; review the diff
 	if [ -z "$$dirs" ]; then echo 'no package has golden files'; else $(GO) test -count 1 $$dirs -rewrite; fi
 
 demo: ## run the scenarios of the documentation end to end, and show them
+	@grep -rq '^func TestDemo' cmd/node || { echo 'cmd/node has no TestDemo'; exit 1; }
 	$(GO) test -count 1 -run '^TestDemo' -v ./cmd/node/...
 
-soak: ## run the long tests: one hour of clients, churn and faults (SOAK=1h)
-	KITH_SOAK='$(or $(SOAK),1h)' $(GO) test -count 1 -run '^TestSoak' -v -timeout 0 ./...
+soak: ## run the long tests: WORLDS=10000 random worlds, a million random cases, SOAK=1h of faults
+	KITH_WORLDS='$(WORLDS)' $(GO) test -count 1 -run '^TestU1_.*Worlds$$' -timeout 0 ./actors/user
+	$(GO) test -count 1 -timeout 0 ./geo ./presence -rapid.checks 1000000
+	@if grep -rq --include='*_test.go' '^func TestSoak' .; then \
+		KITH_SOAK='$(SOAK)' $(GO) test -count 1 -run '^TestSoak' -v -timeout 0 ./...; fi
 
 clean: ## remove what was built
 	rm -rf $(OUT)
