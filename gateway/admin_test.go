@@ -93,7 +93,7 @@ func TestAdminDrain(t *testing.T) {
 	require.Equal(t, []bool{false, true}, cluster.drains)
 }
 
-func TestAdminKeepsOtherSitesOut(t *testing.T) {
+func TestHT7_AdminKeepsOtherSitesOut(t *testing.T) {
 	cluster, h := adminBench(AdminConfig{})
 	for _, host := range []string{"evil.example.org", "evil.example.org:9090", "10.0.0.1:9090", "127.0.0.1.evil.example", "localhost.evil.example", "", "0.0.0.0", "admin.example.org"} {
 		for _, path := range []string{"/", "/metrics", "/v1/cluster", "/debug/pprof/"} {

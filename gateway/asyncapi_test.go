@@ -106,7 +106,7 @@ func decodes(t *testing.T, message map[string]any) (wire.Frame, *wire.Error) {
 	return f, bad
 }
 
-func TestAsyncAPIClientMessagesAreWhatTheWireReads(t *testing.T) {
+func TestHT8_AsyncAPIClientMessagesAreWhatTheWireReads(t *testing.T) {
 	doc := loadAsyncAPI(t)
 	documented := doc.messages("fromClient")
 	for typ := wire.NoType + 1; typ < wire.Types; typ++ {
@@ -166,7 +166,7 @@ func serverFrames() map[string][2][]byte {
 	}
 }
 
-func TestAsyncAPIServerMessagesAreWhatTheWireWrites(t *testing.T) {
+func TestHT8_AsyncAPIServerMessagesAreWhatTheWireWrites(t *testing.T) {
 	doc := loadAsyncAPI(t)
 	documented, frames := doc.messages("toClient"), serverFrames()
 	require.ElementsMatch(t, slices.Collect(maps.Keys(frames)), slices.Collect(maps.Keys(documented)))
@@ -199,7 +199,7 @@ func (d *asyncAPI) compare(t *testing.T, name string, s asyncSchema, most, least
 	}
 }
 
-func TestAsyncAPITables(t *testing.T) {
+func TestHT8_AsyncAPITables(t *testing.T) {
 	doc := loadAsyncAPI(t)
 	var codes []string
 	for _, c := range wire.Codes() {

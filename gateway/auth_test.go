@@ -53,7 +53,7 @@ func claims(changes jwt.MapClaims) jwt.MapClaims {
 	return c
 }
 
-func TestUserTokens(t *testing.T) {
+func TestHT4_UserTokens(t *testing.T) {
 	at := func(d time.Duration) int64 { return testNow.Add(d).Unix() }
 	tests := []struct {
 		name   string
@@ -100,7 +100,7 @@ func TestUserTokens(t *testing.T) {
 	}
 }
 
-func TestForgedTokens(t *testing.T) {
+func TestHT4_ForgedTokens(t *testing.T) {
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
 	der, err := x509.MarshalPKIXPublicKey(&rsaKey.PublicKey)
@@ -194,7 +194,7 @@ func TestDevWithoutSecretMakesOneUp(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnauthorized)
 }
 
-func TestAPIKeys(t *testing.T) {
+func TestHT4_APIKeys(t *testing.T) {
 	a := testAuth(t)
 	require.True(t, a.APIKey(testKey))
 	require.True(t, a.APIKey("another-operator-key-2"))

@@ -21,7 +21,7 @@ func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func newRegistry() *prometheus.Registry { return prometheus.NewRegistry() }
 
-func TestUnknownPathsAndMethods(t *testing.T) {
+func TestHT3_UnknownPathsAndMethods(t *testing.T) {
 	b := newBench(t, nil)
 	for _, path := range []string{"/", "/v1", "/v1/", "/v1/nope", "/v1/nearby/", "/v1/users", "/v1/users/", "/v1//nearby", "/v1/./nearby", "/v1/x/../nearby", "/healthz/x", "/owntracks/x", "/debug/pprof/", "/metrics", "/v1/cluster"} {
 		w := b.call("ann", "GET", path, "")
@@ -68,7 +68,7 @@ func TestSocketsGetTheServersOwnWriter(t *testing.T) {
 	require.Empty(t, w.Header())
 }
 
-func TestCORS(t *testing.T) {
+func TestHT7_CORS(t *testing.T) {
 	b := newBench(t, nil)
 	const good, bad = "https://app.example.org", "https://evil.example.org"
 
@@ -100,7 +100,7 @@ func TestCORS(t *testing.T) {
 	require.Equal(t, 200, b.call("ann", "POST", "/v1/fixes", fixes(1), "Origin", "http://example.com").Code, "the page that the node itself serves")
 }
 
-func TestOriginsOfDev(t *testing.T) {
+func TestHT7_OriginsOfDev(t *testing.T) {
 	dev := NewOrigins(nil, true)
 	for origin, want := range map[string]bool{
 		"http://localhost:5173": true, "http://127.0.0.1": true, "http://[::1]:8080": true, "http://127.0.0.53:1": true,
@@ -117,7 +117,7 @@ func TestOriginsOfDev(t *testing.T) {
 	require.True(t, slash.Allows(r))
 }
 
-func TestPanicsAre500AndKeepTheirValue(t *testing.T) {
+func TestHT3_PanicsAre500AndKeepTheirValue(t *testing.T) {
 	b := newBench(t, nil)
 	b.explode = "position 51.5074, -0.1278"
 	w := b.call("ann", "GET", "/v1/nearby", "")
@@ -145,7 +145,7 @@ func metric(t *testing.T, b *bench, name string) float64 {
 	return 0
 }
 
-func TestAFullNodeStillAnswersProbes(t *testing.T) {
+func TestHT6_AFullNodeStillAnswersProbes(t *testing.T) {
 	b := newBench(t, func(c *HTTPConfig) { c.InFlight = 2 })
 	b.blocked, b.entered = make(chan struct{}), make(chan struct{}, 2)
 	done := make(chan int, 2)
@@ -166,7 +166,7 @@ func TestAFullNodeStillAnswersProbes(t *testing.T) {
 	require.Equal(t, metric(t, b, "kith_http_refused_full_total"), 1.0)
 }
 
-func TestACallThatHangsIsEnded(t *testing.T) {
+func TestHT6_ACallThatHangsIsEnded(t *testing.T) {
 	b := newBench(t, func(c *HTTPConfig) { c.Within = 20 * time.Millisecond })
 	b.hang = true
 	w := b.call("ann", "GET", "/v1/nearby", "")
@@ -174,7 +174,7 @@ func TestACallThatHangsIsEnded(t *testing.T) {
 	require.Contains(t, b.log.String(), `route="GET /v1/nearby" status=503`)
 }
 
-func TestLogAndMetricsHoldNothingOfTheRequest(t *testing.T) {
+func TestHT5_LogAndMetricsHoldNothingOfTheRequest(t *testing.T) {
 	b := newBench(t, nil)
 	token := b.token("ann")
 	b.call("ann", "POST", "/v1/fixes", `{"fixes":[{"lat":51.5074,"lng":-0.1278,"seq":1},{"lat":-91.25,"lng":0,"seq":2}]}`)

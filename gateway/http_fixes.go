@@ -116,11 +116,11 @@ func (p *publicAPI) record(ctx context.Context, device presence.DeviceID, fixes 
 	slices.SortStableFunc(fixes, func(a, b presence.Fix) int { return cmp.Compare(a.Seq, b.Seq) })
 	waiter := p.ports.Hub.Await()
 	defer waiter.Close()
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.Durable)
-	defer cancel()
 	p.ports.Live.Report(&presence.Batch{
 		User: c.id, Device: device, Fixes: fixes, Conn: waiter.ID(), Received: presence.Micros(now.UnixMicro()),
 	})
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Durable) // begun here: Report waits too while the node is busy
+	defer cancel()
 	if waiter.Wait(ctx) != nil {
 		return unavailable("the fixes are not known to be durable; send the same again")
 	}

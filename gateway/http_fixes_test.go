@@ -27,7 +27,7 @@ func fixes(n int) string {
 	return `{"device":"phone","fixes":[` + strings.Join(list, ",") + `]}`
 }
 
-func TestReportedFixesAreDurableWhenAnswered(t *testing.T) {
+func TestHT1_ReportedFixesAreDurableWhenAnswered(t *testing.T) {
 	b := newBench(t, nil)
 	got := body[ReportedBody](t, b.call("ann", "POST", "/v1/fixes",
 		`{"fixes":[{"lat":51.5,"lng":-0.12,"seq":3},{"lat":51.6,"lng":-0.13,"seq":2,"ts":1799999990000,"acc":12,"heading":null,"mock":true}]}`), 200)
@@ -43,7 +43,7 @@ func TestReportedFixesAreDurableWhenAnswered(t *testing.T) {
 	require.Zero(t, rows[1].Fix.Sent)
 }
 
-func TestReportsAreIdempotent(t *testing.T) {
+func TestHT1_ReportsAreIdempotent(t *testing.T) {
 	b := newBench(t, nil)
 	for range 3 {
 		got := body[ReportedBody](t, b.call("ann", "POST", "/v1/fixes", fixes(50)), 200)
@@ -77,7 +77,7 @@ func (c *catcher) Report(b *presence.Batch) {
 	c.fakeNode.Report(b)
 }
 
-func TestRefusedFixesAreNowhere(t *testing.T) {
+func TestHT2_RefusedFixesAreNowhere(t *testing.T) {
 	b := newBench(t, nil)
 	got := body[ReportedBody](t, b.call("ann", "POST", "/v1/fixes", `{"fixes":[
 		{"lat":91,"lng":0,"seq":1},
@@ -109,7 +109,7 @@ func TestRefusedFixesAreNowhere(t *testing.T) {
 	require.Equal(t, 1, b.reports, "nothing was left to report")
 }
 
-func TestReportBodies(t *testing.T) {
+func TestHT6_ReportBodies(t *testing.T) {
 	b := newBench(t, nil)
 	require.Equal(t, wire.MaxFixes, body[ReportedBody](t, b.call("ann", "POST", "/v1/fixes", fixes(wire.MaxFixes)), 200).Accepted)
 	b.reports = 0
@@ -147,7 +147,7 @@ func TestReportBodies(t *testing.T) {
 	require.Zero(t, b.reports)
 }
 
-func TestWithoutTheDatabaseNothingIsAccepted(t *testing.T) {
+func TestHT1_WithoutTheDatabaseNothingIsAccepted(t *testing.T) {
 	b := newBench(t, nil)
 	slow := &forgetful{fakeNode: b.fakeNode}
 	b.handler = NewPublicHandler(HTTPConfig{Durable: time.Millisecond, Now: func() time.Time { return testNow }},
@@ -172,7 +172,7 @@ func (f *forgetful) Report(b *presence.Batch) {
 	}
 }
 
-func TestFixesHaveALimitOfTheirOwn(t *testing.T) {
+func TestHT6_FixesHaveALimitOfTheirOwn(t *testing.T) {
 	b := newBench(t, func(c *HTTPConfig) { c.Fixes, c.FixesPerS = wire.MaxFixes, 10 })
 	require.Equal(t, 200, b.call("ann", "POST", "/v1/fixes", fixes(wire.MaxFixes)).Code)
 	w := b.call("ann", "POST", "/v1/fixes", fixes(30))
@@ -232,7 +232,7 @@ func (l *later) Report(b *presence.Batch) {
 	}()
 }
 
-func TestSlowBodyIsCutOff(t *testing.T) {
+func TestHT6_SlowBodyIsCutOff(t *testing.T) {
 	b := newBench(t, nil)
 	addr := serveBench(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.handler.ServeHTTP(shortDeadline{w}, r) }))
 	conn, err := net.Dial("tcp", addr)
@@ -248,7 +248,7 @@ func TestSlowBodyIsCutOff(t *testing.T) {
 	require.Equal(t, problemType, resp.Header.Get("Content-Type"))
 }
 
-func TestUnknownCallerIsRefusedBeforeTheBodyIsRead(t *testing.T) {
+func TestHT4_UnknownCallerIsRefusedBeforeTheBodyIsRead(t *testing.T) {
 	b := newBench(t, nil)
 	r := httptest.NewRequest("POST", "/v1/fixes", unreadable{t})
 	w := b.serve(r)

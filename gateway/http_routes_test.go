@@ -55,7 +55,7 @@ func TestEveryRouteWorks(t *testing.T) {
 	}
 }
 
-func TestEveryRouteRefusesWhoItIsNotFor(t *testing.T) {
+func TestHT4_EveryRouteRefusesWhoItIsNotFor(t *testing.T) {
 	b := newBench(t, nil)
 	expired, err := b.auth.Issue("ann", time.Second, testNow.Add(-time.Hour))
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestEveryRouteRefusesWhoItIsNotFor(t *testing.T) {
 	require.Len(t, b.ids, 2, "nothing was changed")
 }
 
-func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
+func TestHT4_TwoAuthorizationHeadersAreRefused(t *testing.T) {
 	b := newBench(t, nil)
 	r := newRequest("GET", "/v1/nearby", "")
 	r.Header.Add("Authorization", "Bearer "+b.token("ann"))
@@ -115,7 +115,7 @@ func TestDatabaseAwayIsUnavailable(t *testing.T) {
 	require.Equal(t, "1", w.Header().Get("Retry-After"))
 }
 
-func TestPortErrorsBecomeProblems(t *testing.T) {
+func TestHT3_PortErrorsBecomeProblems(t *testing.T) {
 	tests := []struct {
 		err    error
 		status int
@@ -138,7 +138,7 @@ func TestPortErrorsBecomeProblems(t *testing.T) {
 	}
 }
 
-func TestRateLimits(t *testing.T) {
+func TestHT6_RateLimits(t *testing.T) {
 	b := newBench(t, func(c *HTTPConfig) { c.Requests, c.RequestsPerS, c.OperatorMost, c.OperatorPerS = 2, 0.5, 1, 1 })
 	for range 2 {
 		require.Equal(t, 200, b.call("ann", "GET", "/v1/nearby", "").Code)
@@ -155,7 +155,7 @@ func TestRateLimits(t *testing.T) {
 	require.Equal(t, 200, b.call("", "GET", "/v1/users/ann", "", "Authorization", "Bearer another-operator-key-2").Code)
 }
 
-func TestAllowancesAreBounded(t *testing.T) {
+func TestHT6_AllowancesAreBounded(t *testing.T) {
 	made := 0
 	a := newAllowances(10, func() *allowance { made++; return &allowance{} })
 	busy := a.of("busy")
@@ -250,7 +250,7 @@ func TestPresence(t *testing.T) {
 	require.Equal(t, "users[1]", p.Field)
 }
 
-func TestBrokenBodies(t *testing.T) {
+func TestHT3_BrokenBodies(t *testing.T) {
 	b := newBench(t, nil)
 	tests := []struct {
 		name, body string

@@ -88,7 +88,21 @@ type HTTPPorts struct {
 }
 
 // publicAPI is the HTTP API of the public port. Its handlers are methods, in
-// one file for each group of calls.
+// one file for each group of calls. Invariants (cited by tests as TestHT1_…):
+//
+//	HT1  A fix that is answered as accepted is durable, and the same request
+//	     again changes nothing.
+//	HT2  A fix that is refused is nowhere.
+//	HT3  Every error is a Problem with a code of the wire, and holds nothing of
+//	     what was sent or of what failed inside.
+//	HT4  Nothing is done, and no body read, for who does not prove to be the one
+//	     that the call is for: user tokens are not API keys, nor the reverse.
+//	HT5  Neither log nor metrics hold a position, a user, a token, a path or a
+//	     query.
+//	HT6  Every call is bounded: its body in size and time, itself in time, calls
+//	     in number at once and for each token. Probes are always answered.
+//	HT7  A page of an origin that is not listed changes nothing and reads nothing.
+//	HT8  docs/openapi.json and docs/asyncapi.yaml say what is served.
 type publicAPI struct {
 	cfg       HTTPConfig
 	ports     HTTPPorts

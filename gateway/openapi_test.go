@@ -20,7 +20,7 @@ var rewrite = flag.Bool("rewrite", false, "write what the tests found as what th
 const openAPIFile = "../docs/openapi.json"
 
 // TestOpenAPIDocument: go test ./gateway -run OpenAPIDocument -rewrite
-func TestOpenAPIDocument(t *testing.T) {
+func TestHT8_OpenAPIDocument(t *testing.T) {
 	b := newBench(t, nil)
 	w := b.call("", "GET", openAPIPath, "")
 	require.Equal(t, 200, w.Code)
@@ -48,7 +48,7 @@ type openAPI struct {
 	}
 }
 
-func TestOpenAPIIsComplete(t *testing.T) {
+func TestHT8_OpenAPIIsComplete(t *testing.T) {
 	raw, err := os.ReadFile(openAPIFile)
 	require.NoError(t, err)
 	var doc openAPI
@@ -90,7 +90,7 @@ func TestOpenAPIIsComplete(t *testing.T) {
 	}
 }
 
-func TestProblemCodesAreThoseOfTheWire(t *testing.T) {
+func TestHT3_ProblemCodesAreThoseOfTheWire(t *testing.T) {
 	raw, err := os.ReadFile(openAPIFile)
 	require.NoError(t, err)
 	var doc struct {

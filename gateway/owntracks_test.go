@@ -18,7 +18,7 @@ func (b *bench) track(body string, headers ...string) *http.Response {
 	return b.callAs("tracker", "POST", "/owntracks", body, headers...)
 }
 
-func TestOwnTracksLocation(t *testing.T) {
+func TestHT1_OwnTracksLocation(t *testing.T) {
 	b := newBench(t, nil)
 	message := `{"_type":"location","BSSID":"x","acc":12,"alt":40,"batt":87,"bs":1,"cog":270,"conn":"w","created_at":1799999991,
 		"lat":51.5,"lon":-0.12,"m":1,"t":"p","tid":"nn","topic":"owntracks/ann/pixel","tst":1799999990,"vac":3,"vel":36,"inregions":["home"]}`
@@ -81,7 +81,7 @@ func TestOwnTracksOtherMessages(t *testing.T) {
 	require.Zero(t, b.reports)
 }
 
-func TestOwnTracksRefusals(t *testing.T) {
+func TestHT2_OwnTracksRefusals(t *testing.T) {
 	b := newBench(t, nil)
 	for members, want := range map[string]string{
 		`"lat":91,"lon":2,"tst":1799999990`:            "bad_coordinate lat",
