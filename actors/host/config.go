@@ -23,7 +23,8 @@ type Config struct {
 	// LoadWorkers is how many reads of friendships go on at a time.
 	LoadWorkers int
 	// LoadQueue is how many reads may wait for a worker. More are answered at
-	// once with an error, which a Core tries again after a while.
+	// once with an error, which a Core tries again after a while. Each place
+	// costs 64 bytes.
 	LoadQueue int
 	// LoadTimeout ends one read.
 	LoadTimeout time.Duration
@@ -43,7 +44,7 @@ func Default() Config {
 		AdmitWait:   5 * time.Second,
 		Mailbox:     16_384,
 		LoadWorkers: 16,
-		LoadQueue:   65_536,
+		LoadQueue:   16_384,
 		LoadTimeout: 10 * time.Second,
 		Asks:        4_096,
 		Tick:        10 * time.Millisecond,

@@ -47,7 +47,7 @@
 //	H11 An idle mailbox, backlog and actor hold no queue memory. The host costs
 //	    at most 80 bytes for each user, beside the Core.
 //	H12 Over the high-water mark Admit waits, until low water, AdmitWait, its
-//	    context or Close. Nothing else ever blocks.
+//	    context or Close. Send and Start never block.
 //	H13 Close finishes what is queued, ends every goroutine, and may be called
 //	    again. Send, Start, Ask and Admit after it do no harm.
 //	H14 Every actors.Counter is a metric.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/bits"
 	"runtime"
 	"sync"
@@ -25,6 +26,7 @@ type Host struct {
 	log       *slog.Logger
 	clock     clock
 	system    *actor.ActorSystem
+	nursery   *nursery
 	metrics   *metrics
 	registry  prometheus.Registerer // nil = none
 
@@ -67,7 +69,7 @@ func New(cfg Config, ports Ports, factories map[actors.Kind]Factory, reg prometh
 		log = slog.New(slog.DiscardHandler)
 	}
 	h := &Host{
-		cfg: cfg, ports: ports, factories: factories, log: log, registry: reg,
+		cfg: cfg, ports: ports, factories: maps.Clone(factories), log: log, registry: reg,
 		clock:   clock{now: cfg.Now, start: cfg.Now(), grain: cfg.Tick},
 		metrics: newMetrics(),
 		asks:    newAsks(cfg.Asks),
@@ -88,8 +90,13 @@ func New(cfg Config, ports Ports, factories map[actors.Kind]Factory, reg prometh
 		}
 	}
 	h.system = newSystem(log)
+	h.nursery = newNursery(h.system.Root)
 	for n, s := range h.shards {
-		h.shardPIDs = append(h.shardPIDs, h.spawn(fmt.Sprintf("shard:%d", n), s, &s.box))
+		pid, err := h.nursery.start(fmt.Sprintf("shard:%d", n), s, &s.box)
+		if err != nil {
+			return nil, fmt.Errorf("host: shard %d: %w", n, err)
+		}
+		h.shardPIDs = append(h.shardPIDs, pid)
 	}
 	h.loads.start(cfg.LoadWorkers)
 	go h.pulse.run()

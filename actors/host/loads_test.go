@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,17 +17,28 @@ import (
 
 // listeners are users and toys that keep what is not a script.
 type listeners struct {
-	heard map[actors.Kind][]actors.Message
+	mu  sync.Mutex
+	all map[actors.Kind][]actors.Message
 }
 
 func (l *listeners) factories() map[actors.Kind]Factory {
-	l.heard = map[actors.Kind][]actors.Message{}
+	l.all = map[actors.Kind][]actors.Message{}
 	of := func(kind actors.Kind) Factory {
 		return scripted(func(_ *toyCore, _ time.Time, m actors.Message, _ *actors.Outbox) {
-			l.heard[kind] = append(l.heard[kind], m)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.all[kind] = append(l.all[kind], m)
 		})
 	}
 	return map[actors.Kind]Factory{actors.UserKind: of(actors.UserKind), toyKind: of(toyKind)}
+}
+
+// heard returns, once all is quiet in the bubble, what came to actors of a kind.
+func (l *listeners) heard(kind actors.Kind) []actors.Message {
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.all[kind])
 }
 
 // listening runs f in a bubble for one kind of actor at a time.
@@ -37,10 +50,7 @@ func listening(t *testing.T, cfg Config, load func(context.Context, presence.Use
 			synctest.Test(t, func(t *testing.T) {
 				var l listeners
 				h := newHost(t, cfg, &fakePorts{load: load}, l.factories())
-				f(t, h, to, func() []actors.Message {
-					synctest.Wait()
-					return l.heard[to.Kind]
-				})
+				f(t, h, to, func() []actors.Message { return l.heard(to.Kind) })
 			})
 		})
 	}
@@ -197,7 +207,6 @@ func TestH10_LocatorPort(t *testing.T) {
 		require.NoError(t, err)
 		defer closeHost(t, h)
 		h.Start(user(1), locateAll(8, 9))
-		synctest.Wait()
-		require.Equal(t, []actors.Message{&actors.Located{Asked: []presence.UserID{8, 9}, Online: []presence.UserID{8}}}, l.heard[actors.UserKind])
+		require.Equal(t, []actors.Message{&actors.Located{Asked: []presence.UserID{8, 9}, Online: []presence.UserID{8}}}, l.heard(actors.UserKind))
 	})
 }

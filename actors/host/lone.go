@@ -198,7 +198,8 @@ func (l *lones) addLocked(s *loneStripe, a actors.Address) *lone {
 		s.last = 1
 	}
 	o := &lone{h: l.h, origin: origin{a, s.last}}
-	o.box.tally, o.box.limit, o.box.low = &l.tally, l.h.cfg.Mailbox, l.h.cfg.Mailbox/4
+	o.box.tally, o.box.lean = &l.tally, true
+	o.box.limit, o.box.low = l.h.cfg.Mailbox, l.h.cfg.Mailbox/4
 	if s.all == nil {
 		s.all = map[actors.Address]*lone{}
 	}

@@ -17,35 +17,70 @@ type delivery struct {
 	msg actors.Message
 }
 
-// chunkSize makes a chunk just fit an allocation class of 6 KiB.
-const chunkSize = 254
-
 // chunk is a run of deliveries. It has one owner at a time: the actor that fills
-// it, a mailbox, the actor that works on it, the pool.
+// it, a mailbox, the actor that works on it, a pool.
 type chunk struct {
 	next  *chunk // in a mailbox
 	n     int
-	items [chunkSize]delivery
+	items []delivery // of full length
+	size  int        // in chunkSizes
 }
 
-// chunks lends chunks out. What lies unused goes back at a garbage collection.
-var chunks = sync.Pool{New: func() any { return new(chunk) }}
+// chunkSizes are the lengths of chunks, such that each just fits an allocation
+// class (192, 960 and 6144 bytes with its head). Shards use the largest. The
+// mailbox of a lone actor begins with the smallest and takes the next larger each
+// time that one is full: a message to each of 100,000 cells must not cost 600 MB.
+var chunkSizes = [...]int{6, 38, chunkSize}
 
-func newChunk() *chunk { return chunks.Get().(*chunk) }
+const (
+	chunkSize = 254
+	largest   = len(chunkSizes) - 1
+)
+
+// chunks lends chunks out, by size. What lies unused goes back at a garbage
+// collection.
+var chunks = [...]sync.Pool{
+	{New: func() any {
+		c := new(struct {
+			chunk
+			room [6]delivery
+		})
+		c.size, c.items = 0, c.room[:]
+		return &c.chunk
+	}},
+	{New: func() any {
+		c := new(struct {
+			chunk
+			room [38]delivery
+		})
+		c.size, c.items = 1, c.room[:]
+		return &c.chunk
+	}},
+	{New: func() any {
+		c := new(struct {
+			chunk
+			room [chunkSize]delivery
+		})
+		c.size, c.items = largest, c.room[:]
+		return &c.chunk
+	}},
+}
+
+func newChunk(size int) *chunk { return chunks[size].Get().(*chunk) }
 
 // free gives c back. It holds on to no message.
 func (c *chunk) free() {
 	clear(c.items[:c.n])
 	c.n, c.next = 0, nil
-	chunks.Put(c)
+	chunks[c.size].Put(c)
 }
+
+func (c *chunk) full() bool { return c.n == len(c.items) }
 
 func (c *chunk) add(d delivery) {
 	c.items[c.n] = d
 	c.n++
 }
-
-func (c *chunk) full() bool { return c.n == chunkSize }
 
 // tally counts deliveries from their posting to the end of the turn that handled
 // them. Both counts only rise, and what a turn posts is counted before its own
@@ -69,8 +104,9 @@ const (
 // and hands its actor whole chunks.
 type mailbox struct {
 	tally *tally
-	limit int // 0 = none
-	low   int // the gate opens when depth falls to it
+	limit int  // 0 = none
+	low   int  // the gate opens when depth falls to it
+	lean  bool // begin with small chunks
 	depth atomic.Int64
 
 	mu         sync.Mutex
@@ -99,7 +135,7 @@ func (m *mailbox) post(d delivery, force bool) outcome {
 		return refused
 	}
 	if m.tail == nil || m.tail.full() {
-		m.link(newChunk())
+		m.link(newChunk(m.nextSize()))
 	}
 	m.tail.add(d)
 	m.posted(1)
@@ -116,7 +152,7 @@ func (m *mailbox) postChunk(c *chunk) (*chunk, bool) {
 		return c, false
 	}
 	m.posted(c.n)
-	if m.tail != nil && m.tail.n+c.n <= chunkSize {
+	if m.tail != nil && m.tail.n+c.n <= len(m.tail.items) {
 		m.tail.n += copy(m.tail.items[m.tail.n:], c.items[:c.n])
 		m.unlockAndWake()
 		clear(c.items[:c.n])
@@ -126,6 +162,16 @@ func (m *mailbox) postChunk(c *chunk) (*chunk, bool) {
 	m.link(c)
 	m.unlockAndWake()
 	return nil, true
+}
+
+func (m *mailbox) nextSize() int {
+	switch {
+	case !m.lean:
+		return largest
+	case m.tail == nil:
+		return 0
+	}
+	return min(m.tail.size+1, largest)
 }
 
 func (m *mailbox) link(c *chunk) {
@@ -199,8 +245,8 @@ func (m *mailbox) hold(rest []delivery) {
 	if len(rest) == 0 {
 		return
 	}
-	c := newChunk()
-	c.n = copy(c.items[:], rest)
+	c := newChunk(largest)
+	c.n = copy(c.items, rest)
 	c.next, m.head = m.head, c
 	if m.tail == nil {
 		m.tail = c

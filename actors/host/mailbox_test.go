@@ -43,7 +43,7 @@ func (h *held) run() {
 func TestH4_MailboxKeepsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var got []uint64
-		m := &mailbox{tally: new(tally)}
+		m := &mailbox{tally: new(tally), lean: rapid.Bool().Draw(t, "lean")}
 		in := &invoker{user: func(c *chunk) {
 			for _, d := range c.items[:c.n] {
 				got = append(got, d.id)
@@ -59,7 +59,7 @@ func TestH4_MailboxKeepsOrder(t *testing.T) {
 			n := rapid.IntRange(1, chunkSize).Draw(t, "n")
 			switch rapid.IntRange(0, 2).Draw(t, "op") {
 			case 0:
-				c := newChunk()
+				c := newChunk(largest)
 				for range n {
 					sent++
 					c.add(delivery{id: sent})
@@ -194,6 +194,43 @@ func TestH11_BytesPerUser(t *testing.T) {
 	require.Equal(t, users, h.timers())
 }
 
+// TestH11_OneMessageEach: lone actors that have little to do hold little.
+func TestH11_OneMessageEach(t *testing.T) {
+	const toys = 5_000
+	h := newHostFor(t, testConfig(), map[actors.Kind]Factory{toyKind: scripted(nil)})
+	defer closeHost(t, h)
+	for id := range uint64(toys) {
+		h.Start(toyAddress(id), nothing())
+	}
+	require.NoError(t, h.Quiesce(t.Context()))
+	before := heap()
+	gate := make(chan struct{})
+	for id := range uint64(toys) {
+		h.Send(toyAddress(id), do(func(*toyCore, time.Time, *actors.Outbox) { <-gate }))
+	}
+	for h.lones.tally.posted.Load()-h.lones.tally.done.Load() < toys {
+		runtime.Gosched()
+	}
+	require.Less(t, (heap()-before)/toys, int64(1000))
+	close(gate)
+	require.NoError(t, h.Quiesce(t.Context()))
+}
+
+// TestH11_BytesPerLone weighs 5,000 idle actors outside the shards.
+func TestH11_BytesPerLone(t *testing.T) {
+	const toys = 5_000
+	h := newHostFor(t, testConfig(), map[actors.Kind]Factory{toyKind: scripted(nil)})
+	defer closeHost(t, h)
+	before := heap()
+	for id := range uint64(toys) {
+		h.Start(toyAddress(id), nothing())
+	}
+	require.NoError(t, h.Quiesce(t.Context()))
+	each := float64(heap()-before) / toys
+	t.Logf("%.0f bytes each", each)
+	require.Less(t, each, 1500.0)
+}
+
 // heap is what is reachable now, in bytes.
 func heap() int64 {
 	var m runtime.MemStats
@@ -209,14 +246,16 @@ func TestH11_BacklogAgainstTwin(t *testing.T) {
 		var q backlog
 		var twin []uint64
 		var n uint64
-		for range rapid.IntRange(1, 30).Draw(t, "ops") {
-			for range rapid.IntRange(0, 3*keepBacklog).Draw(t, "push") {
+		for range rapid.IntRange(1, 20).Draw(t, "ops") {
+			for range rapid.IntRange(0, 2*keepBacklog).Draw(t, "push") {
 				n++
 				q.push(delivery{id: n})
 				twin = append(twin, n)
 			}
 			for range rapid.IntRange(0, len(twin)).Draw(t, "pop") {
-				require.Equal(t, twin[0], q.pop().id)
+				if id := q.pop().id; id != twin[0] {
+					t.Fatalf("%d for %d", id, twin[0])
+				}
 				twin = twin[1:]
 			}
 			require.Equal(t, len(twin), q.len())

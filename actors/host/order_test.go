@@ -156,7 +156,7 @@ func TestH4_LeftoversReachTheNextLife(t *testing.T) {
 // TestH3_StormOfStartsAndStops: many goroutines start, stop, break and use the
 // same few actors. Every message is handled or counted as dropped.
 func TestH3_StormOfStartsAndStops(t *testing.T) {
-	const senders, each = 8, 4_000
+	const senders, each = 8, 2_000
 	var handled, stops, ticks atomic.Int64
 	factory := func(id uint64, _ time.Time) actors.Core {
 		ended := false // of this Core; the race detector minds that only its turn touches it

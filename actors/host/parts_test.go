@@ -61,7 +61,7 @@ func TestH15_SweepCoversAll(t *testing.T) {
 		seen := map[uint32]int{}
 		for {
 			for range s.due(now) {
-				seen[s.step(total)]++
+				seen[s.step()]++
 			}
 			if pace > 0 {
 				require.LessOrEqual(t, float64(len(seen))/float64(total), float64(now-start)/float64(pace))

@@ -121,7 +121,7 @@ func (s *shard) wakeDue() (handled int) {
 		handled += 1 + s.drain(localPerDelivery)
 	}
 	for n := s.sweep.due(s.tick); n > 0 && handled < timersPerTurn; n-- {
-		i := s.sweep.step(s.directory.used)
+		i := s.sweep.step()
 		handled++
 		if r := s.directory.at(i); r.core != nil {
 			s.step(i, r, resync)
@@ -242,7 +242,7 @@ func (s *shard) send(to actors.Address, m actors.Message) {
 	}
 	c := s.away[n]
 	if c == nil {
-		c = newChunk()
+		c = newChunk(largest)
 		s.away[n] = c
 	}
 	if c.add(delivery{to.ID, m}); c.full() {

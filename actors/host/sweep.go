@@ -25,9 +25,10 @@ func (s *sweep) due(now uint64) uint32 {
 	return uint32(uint64(s.total)*passed/s.pace) - s.done
 }
 
-// step returns the record whose turn it is, of size records.
-func (s *sweep) step(size uint32) uint32 {
-	if s.place >= size {
+// step returns the record whose turn it is. Records that came after begin have
+// no turn.
+func (s *sweep) step() uint32 {
+	if s.place >= s.total {
 		s.place = 0
 	}
 	i := s.place

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -48,29 +49,43 @@ var guardian = resume{}
 // that sockets get their turn on a busy node.
 var dispatcher = actor.NewDefaultDispatcher(8)
 
-// start makes a an actor called name. The name must be free.
-func (h *Host) startActor(name string, a actor.Actor, box *mailbox) (*actor.PID, error) {
-	return h.system.Root.SpawnNamed(actor.PropsFromProducer(
-		func() actor.Actor { return a },
-		actor.WithMailbox(func() actor.Mailbox { return box }),
-		actor.WithGuardian(guardian),
-		actor.WithDispatcher(dispatcher),
-	), name)
+// nursery starts protoactor actors. All share one Props, which would cost each
+// 400 bytes; so one is started at a time, and what protoactor asks for meanwhile
+// is that one's.
+type nursery struct {
+	root  *actor.RootContext
+	props *actor.Props
+
+	mu  sync.Mutex
+	who actor.Actor
+	box *mailbox
 }
 
-// spawn starts a shard. Shards are the first actors, so their names are free.
-func (h *Host) spawn(name string, a actor.Actor, box *mailbox) *actor.PID {
-	pid, err := h.startActor(name, a, box)
-	if err != nil {
-		panic(err)
-	}
-	return pid
+func newNursery(root *actor.RootContext) *nursery {
+	n := &nursery{root: root}
+	n.props = actor.PropsFromProducer(
+		func() actor.Actor { return n.who },
+		actor.WithMailbox(func() actor.Mailbox { return n.box }),
+		actor.WithGuardian(guardian),
+		actor.WithDispatcher(dispatcher),
+	)
+	return n
+}
+
+// start makes who an actor called name. The name must be free.
+func (n *nursery) start(name string, who actor.Actor, box *mailbox) (*actor.PID, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.who, n.box = who, box
+	pid, err := n.root.SpawnNamed(n.props, name)
+	n.who, n.box = nil, nil
+	return pid, err
 }
 
 // spawnLone starts an actor that is in the table. Its name was freed before its
 // place in the table was.
 func (h *Host) spawnLone(o *lone) {
-	if _, err := h.startActor(o.String(), o, &o.box); err != nil {
+	if _, err := h.nursery.start(o.String(), o, &o.box); err != nil {
 		h.log.Error("actor not started", "actor", o.String(), "err", err)
 		o.gone(false)
 	}
