@@ -17,6 +17,7 @@ type extra struct {
 	unread   bool  // all friendships must be read at retryAt
 	held     *held
 	ends     []shareEnd
+	partings []parting
 }
 
 // syncing is one reading of all friendships under way.
@@ -34,6 +35,14 @@ type waiting struct {
 	change *actors.FriendChanged
 	share  *actors.ShareChanged
 	failed bool // the store could not say; asked again at retryAt
+}
+
+// parting is a friend who has signed off: what it said before may still be under
+// way, and must not bring it back.
+type parting struct {
+	id      presence.UserID
+	version presence.Version
+	until   presence.Millis
 }
 
 // held is a fix too far away to be believed at once.
@@ -59,7 +68,7 @@ func (s *State) more() *extra {
 // slim gives the memory of extra back when nothing is in it.
 func (s *State) slim() {
 	x := s.extra
-	if x != nil && x.settleBy == 0 && x.syncing == nil && len(x.waiting) == 0 && x.retryAt == 0 && x.held == nil && len(x.ends) == 0 {
+	if x != nil && x.settleBy == 0 && x.syncing == nil && len(x.waiting) == 0 && x.retryAt == 0 && x.held == nil && len(x.ends) == 0 && len(x.partings) == 0 {
 		s.extra = nil
 	}
 }

@@ -140,13 +140,13 @@ func (t *table) add(id presence.UserID) (f *friend, added bool) {
 	return &t.friends[i], !ok
 }
 
-// grown returns s with room for one more, growing by a quarter and not to
+// grown returns s with room for one more, growing by an eighth and not to
 // double: most of a user's memory is this slice.
 func grown[T any](s []T) []T {
 	if len(s) < cap(s) {
 		return s
 	}
-	bigger := make([]T, len(s), len(s)+max(2, len(s)/4))
+	bigger := make([]T, len(s), len(s)+1+len(s)/8)
 	copy(bigger, s)
 	return bigger
 }

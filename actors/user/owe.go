@@ -65,6 +65,9 @@ func (t *turn) owe(f *friend, why why) bool {
 // oweNothing tells f, once, that we do not share with it.
 func (t *turn) oweNothing(f *friend, why why) bool {
 	f.put(hasTold|toldFollows, false)
+	if t.cfg.Mutual {
+		f.put(follows, false) // it stops telling us
+	}
 	t.tidySlot(f)
 	if f.has(toldHidden) && why&asked == 0 {
 		return false

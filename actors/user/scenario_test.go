@@ -297,6 +297,24 @@ func TestU3_WithoutMutualHidingDoesNotBlind(t *testing.T) {
 	tw.told("ann")
 }
 
+func TestU5_NobodyEntersOnAnOutdatedPosition(t *testing.T) {
+	tw, home := pairOf(t, 1000)
+	tw.fix("bob", home)
+	tw.told("bob", "enter ann 0 m")
+	tw.share("bob", "ann", presence.None, 0)
+	tw.told("bob", "gone ann hidden")
+	tw.fix("ann", geo.Offset(home, 50_000, 0)) // bob is not told
+	tw.share("bob", "ann", presence.Exact, 0)
+	tw.told("bob")
+	tw.told("ann", "enter bob 0 m", "gone bob hidden")
+
+	tw.fix("ann", geo.Offset(home, 30_000, 0))
+	tw.fix("ann", geo.Offset(home, 28_000, 0)) // within its quiet zone: bob is not told
+	tw.fix("bob", geo.Offset(home, 29_500, 0)) // near where ann was, not where she is
+	tw.told("bob")
+	tw.told("ann")
+}
+
 func TestU4_AreaShowsTheGridOnly(t *testing.T) {
 	tw, home := pairOf(t, 5000)
 	tw.share("bob", "ann", presence.Area, 0)

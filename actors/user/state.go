@@ -120,6 +120,7 @@ func (t *turn) onTick() {
 	t.believeHeld()
 	t.settle()
 	t.retryStore()
+	t.forgetPartings()
 	t.rearm()
 }
 
@@ -142,6 +143,9 @@ func (t *turn) rearm() {
 		consider(x.retryAt)
 		if x.held != nil {
 			consider(x.held.until)
+		}
+		for i := range x.partings {
+			consider(x.partings[i].until)
 		}
 		for _, end := range x.ends {
 			consider(end.share.Until)

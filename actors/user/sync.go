@@ -94,6 +94,9 @@ func (t *turn) onLocated(m *actors.Located) {
 
 // admit adds the friends who are online, with how we share with them.
 func (t *turn) admit(sync *syncing, online []presence.UserID) {
+	if len(t.friends) == 0 {
+		t.friends = make([]friend, 0, min(len(online), len(sync.loaded.Friends)))
+	}
 	for i := range sync.loaded.Friends {
 		row := &sync.loaded.Friends[i]
 		if !contains(online, row.Friend) || contains(sync.changed, row.Friend) {
@@ -177,7 +180,12 @@ func (t *turn) retryStore() {
 // meet handles somebody who says something and is not in the table: a friend who
 // has just come online, or nobody. The store knows.
 func (t *turn) meet(m *actors.Told) {
+	if t.parted(m) {
+		t.out.Count(actors.ToldLate, 1)
+		return
+	}
 	if m.Kind == actors.SignedOff {
+		t.part(m)
 		if w := t.waitingFor(m.From); w != nil && (w.told == nil || w.told.Version < m.Version) {
 			w.told = m
 		}

@@ -1,6 +1,8 @@
 package user
 
 import (
+	"slices"
+
 	"github.com/kith-nearby/kith/actors"
 	"github.com/kith-nearby/kith/presence"
 )
@@ -42,6 +44,7 @@ func (t *turn) hear(f *friend, m *actors.Told) {
 		f.put(hides, false)
 	case actors.SignedOff:
 		t.drop(f, presence.Left)
+		t.part(m)
 		return
 	}
 	t.owe(f, why)
@@ -80,6 +83,44 @@ func (t *turn) drop(f *friend, reason presence.Reason) {
 	id := f.id()
 	t.endShare(id)
 	t.remove(id)
+}
+
+// Bounds of the memory for partings: how long a message can be under way, and
+// how many are remembered.
+const (
+	partingMemory presence.Millis = 60_000
+	maxPartings                   = 64
+)
+
+// part remembers that the sender of m has signed off.
+func (t *turn) part(m *actors.Told) {
+	x := t.more()
+	if len(x.partings) >= maxPartings {
+		x.partings = x.partings[1:]
+	}
+	x.partings = append(x.partings, parting{id: m.From, version: m.Version, until: t.now + partingMemory})
+	t.wakeBy(t.now + partingMemory)
+}
+
+// parted reports whether the sender of m has signed off since it sent m.
+func (t *turn) parted(m *actors.Told) bool {
+	if t.extra == nil {
+		return false
+	}
+	for _, p := range t.extra.partings {
+		if p.id == m.From && p.version >= m.Version {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetPartings drops those from so long ago that nothing is under way any more.
+func (t *turn) forgetPartings() {
+	if x := t.extra; x != nil {
+		x.partings = slices.DeleteFunc(x.partings, func(p parting) bool { return t.now >= p.until })
+		t.slim()
+	}
 }
 
 // answered notes that the first view need not wait for id any more.
