@@ -310,7 +310,7 @@ func TestU5_NobodyEntersOnAnOutdatedPosition(t *testing.T) {
 
 	tw.fix("ann", geo.Offset(home, 30_000, 0))
 	tw.fix("ann", geo.Offset(home, 28_000, 0)) // within its quiet zone: bob is not told
-	tw.fix("bob", geo.Offset(home, 29_500, 0)) // near where ann was, not where she is
+	tw.fix("bob", geo.Offset(home, 49_500, 0)) // near where ann was, not where she is
 	tw.told("bob")
 	tw.told("ann")
 }
