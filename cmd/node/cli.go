@@ -61,8 +61,12 @@ type exited int
 
 func run(args []string, c *console) (code int) {
 	defer func() {
-		if e, ok := recover().(exited); ok {
+		switch e := recover().(type) {
+		case nil:
+		case exited:
 			code = int(e)
+		default:
+			panic(e)
 		}
 	}()
 	parser, err := newParser(c)

@@ -20,11 +20,8 @@ func (configCheckCommand) Help() string {
 
 // Run checks.
 func (cmd *configCheckCommand) Run(c *console) error {
-	cfg, origin, err := config.Load(config.Sources{File: cmd.Config, Env: c.env, Flags: cmd.flags()})
-	if err == nil {
-		err = cfg.ValidateServe()
-	}
-	if err != nil {
+	cfg, origin, err := cmd.read(c)
+	if err := config.Join(err, cfg.ValidateServe()); err != nil {
 		return err
 	}
 	set := 0
@@ -46,7 +43,7 @@ func (configPrintCommand) Help() string {
 
 // Run prints.
 func (cmd *configPrintCommand) Run(c *console) error {
-	cfg, origin, err := config.Load(config.Sources{File: cmd.Config, Env: c.env, Flags: cmd.flags()})
+	cfg, origin, err := cmd.read(c)
 	if err != nil {
 		return err
 	}

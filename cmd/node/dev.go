@@ -31,16 +31,13 @@ Examples:
 
 // Run serves until a signal.
 func (cmd *devCommand) Run(c *console) error {
-	cfg, origin, err := config.Load(config.Sources{File: cmd.Config, Env: c.env, Flags: cmd.flags()})
-	if err != nil {
-		return err
-	}
+	cfg, origin, faults := cmd.read(c)
 	dir, err := os.MkdirTemp("", "kith-dev-")
 	if err != nil {
 		return fmt.Errorf("make a directory for temporary data: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	if err := devConfig(&cfg, origin, dir); err != nil {
+	if err := config.Join(faults, devConfig(&cfg, origin, dir)); err != nil {
 		return err
 	}
 	opt := nodeOptions{Log: newLogger(c.err, cfg.Log), Dev: true, Listen: listenNear}
@@ -75,11 +72,7 @@ func devConfig(cfg *config.Config, origin config.Origin, dir string) error {
 	if unset("log.level") {
 		cfg.Log.Level = "warn"
 	}
-	var more config.Faults
-	if errors.As(cfg.ValidateServe(), &more) {
-		fs = append(fs, more...)
-	}
-	return fs.Err()
+	return config.Join(fs.Err(), cfg.ValidateServe())
 }
 
 func onLoopback(addr string) bool {

@@ -14,7 +14,7 @@ const drainLook = 250 * time.Millisecond
 type drainCommand struct {
 	adminFlag
 	Force bool `help:"End the node at once, even while it drains: clients are not told when to return."`
-	settings
+	source
 }
 
 // Help shows examples.
@@ -29,7 +29,7 @@ Examples:
 
 // Run drains.
 func (cmd *drainCommand) Run(c *console) error {
-	cfg, _, err := cmd.load(c)
+	cfg, _, err := cmd.load(c, nil)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type importCommand struct {
 
 type importFriendsCommand struct {
 	File string `arg:"" placeholder:"FILE.csv" help:"CSV with one pair of public ids per line; a header \"a,b\" is skipped; - = standard input."`
-	settings
+	source
 }
 
 // Help shows examples.
@@ -38,7 +38,7 @@ Examples:
 
 // Run imports.
 func (cmd *importFriendsCommand) Run(c *console) error {
-	cfg, _, err := cmd.load(c)
+	cfg, _, err := cmd.load(c, nil)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,6 @@ func TestNode_AFailedOpenLeavesNothing(t *testing.T) {
 		"not a database": func(_ *testing.T, cfg *config.Config) error {
 			return os.WriteFile(filepath.Join(cfg.Node.Data, "kith.db"), []byte("no database at all"), 0o600)
 		},
-		"radius that actors do not take": func(_ *testing.T, cfg *config.Config) error { cfg.Presence.MaxRadiusM = 20_000_000; return nil },
 	}
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -71,6 +70,29 @@ func TestNode_AFailedOpenLeavesNothing(t *testing.T) {
 			require.NoError(t, err, "neither the database nor a port is held")
 			require.NoError(t, n.Close(t.Context()))
 		})
+	}
+}
+
+// TestNode_EveryPartTakesTheExtremes opens nodes with the least and the most that
+// config lets through.
+func TestNode_EveryPartTakesTheExtremes(t *testing.T) {
+	for _, change := range []func(*config.Config){
+		func(c *config.Config) {
+			c.Presence.RadiusM, c.Presence.MaxRadiusM, c.Presence.OfflineGrace = 100, 100, 0
+			c.Presence.FixInterval, c.Presence.StaleAfter = 10*time.Millisecond, 20*time.Millisecond
+			c.Gateway.MaxFrameBytes, c.Gateway.FixesPerS = 1024, 0.01
+		},
+		func(c *config.Config) {
+			c.Presence.RadiusM, c.Presence.MaxRadiusM, c.Presence.OfflineGrace = 120_000, 120_000, time.Hour
+			c.Presence.FixInterval, c.Presence.StaleAfter, c.Presence.MaxSpeedMPS = time.Hour, 24*time.Hour, 1e6
+			c.Gateway.MaxFrameBytes, c.Gateway.FixesPerS, c.Store.Retention = 1<<20, 1000, time.Minute
+		},
+	} {
+		cfg := testConfig(t)
+		change(&cfg)
+		n, err := Open(t.Context(), cfg, quiet())
+		require.NoError(t, err)
+		require.NoError(t, n.Close(t.Context()))
 	}
 }
 

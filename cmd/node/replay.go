@@ -17,13 +17,13 @@ type replayCommand struct {
 	Outliers bool          `help:"Include positions that the file marks as outliers."`
 	Radius   float64       `placeholder:"M" help:"Metres that each client asks to see; by default the node's."`
 	TTL      time.Duration `name:"ttl" default:"24h" help:"How long the tokens hold that it makes."`
-	settings
+	signing
 }
 
 // Help shows examples.
 func (replayCommand) Help() string {
 	return `Each id of the file becomes a user with a WebSocket of its own. Their tokens are
-signed with auth.hs256_secret, which must be the node's. Users see each other if
+signed with the node's auth.hs256_secret. Users see each other if
 they are friends (kith import friends). Times are moved to now. At great speed
 people seem to leap; presence.max_speed_mps: 0 lets the node believe it.
 
@@ -35,16 +35,12 @@ Examples:
 
 // Run replays.
 func (cmd *replayCommand) Run(c *console) error {
-	cfg, _, err := cmd.load(c)
+	cfg, auth, err := cmd.load(c)
 	if err != nil {
 		return err
 	}
 	if !(cmd.Speed > 0 && cmd.Speed <= 1e6) {
 		return usageError{fmt.Errorf("--speed is %v; use a number above 0, up to 1000000", cmd.Speed)}
-	}
-	auth, err := newAuth(&cfg)
-	if err != nil {
-		return err
 	}
 	url := cmd.URL
 	if url == "" {

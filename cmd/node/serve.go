@@ -31,11 +31,8 @@ Examples:
 
 // Run serves until a signal or a drain.
 func (cmd *serveCommand) Run(c *console) error {
-	cfg, _, err := config.Load(config.Sources{File: cmd.Config, Env: c.env, Flags: cmd.flags()})
-	if err == nil {
-		err = cfg.ValidateServe()
-	}
-	if err != nil {
+	cfg, _, err := cmd.read(c)
+	if err := config.Join(err, cfg.ValidateServe()); err != nil {
 		return err
 	}
 	log := newLogger(c.err, cfg.Log)

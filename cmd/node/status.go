@@ -12,7 +12,7 @@ import (
 type statusCommand struct {
 	adminFlag
 	URL string `name:"url" placeholder:"URL" help:"Public port of the node, http://…; by default that of the configuration."`
-	settings
+	source
 }
 
 // Help shows examples.
@@ -22,7 +22,7 @@ func (statusCommand) Help() string {
 
 // Run asks both ports.
 func (cmd *statusCommand) Run(c *console) error {
-	cfg, _, err := cmd.load(c)
+	cfg, _, err := cmd.load(c, nil)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 type tokenCommand struct {
 	User string        `arg:"" help:"Public id of the user."`
 	TTL  time.Duration `name:"ttl" default:"24h" help:"How long the token holds."`
-	settings
+	signing
 }
 
 // Help shows examples.
@@ -28,11 +28,7 @@ Examples:
 
 // Run prints a token.
 func (cmd *tokenCommand) Run(c *console) error {
-	cfg, _, err := cmd.load(c)
-	if err != nil {
-		return err
-	}
-	auth, err := newAuth(&cfg)
+	_, auth, err := cmd.load(c)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ type Presence struct {
 	// RadiusM is how near a friend must be to be shown, metres, if the client
 	// does not say; 8 047 m are 5 miles.
 	RadiusM float64 `koanf:"radius_m"`
-	// MaxRadiusM is the most that a client may ask for, metres.
+	// MaxRadiusM is the most that a client may ask for, metres; at most 120 000.
 	MaxRadiusM float64 `koanf:"max_radius_m"`
 	// FixInterval is how often clients are asked to send a fix.
 	FixInterval time.Duration `koanf:"fix_interval"`

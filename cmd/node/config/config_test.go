@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -86,6 +87,21 @@ auth: {api_keys: [{a: b}], hs256_secret: [x]}
 	} {
 		require.ErrorContains(t, err, want)
 	}
+}
+
+func TestG1_JoinLeavesOutWhatFollowsFromAFault(t *testing.T) {
+	c, _, err := Load(Sources{Env: []string{"KITH_PRESENCE_RADIUS_M=far", "KITH_LOG_LEVEL=loud", "KITH_UNKNOWN=", "KITH_REDIS_URL=redis://x"}})
+	err = Join(err, c.ValidateServe())
+	require.ErrorContains(t, err, "has 4 faults:")
+	for _, want := range []string{"presence.radius_m (env", "log.level: ", "redis.url: ", "auth.hs256_secret: "} {
+		require.ErrorContains(t, err, want)
+	}
+	first := Faults{{Key: "a", Wrong: "1"}, {Key: "a", Wrong: "2"}, {Wrong: "3"}}
+	second := Faults{{Key: "a", Wrong: "4"}, {Key: "b", Wrong: "5"}, {Wrong: "6"}}
+	require.Equal(t, Faults{first[0], first[1], first[2], second[1], second[2]}, Join(first, nil, second))
+	require.NoError(t, Join(nil, nil))
+	other := errors.New("other")
+	require.Equal(t, other, Join(first, other))
 }
 
 func TestG1_WholeFiles(t *testing.T) {

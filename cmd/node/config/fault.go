@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -49,6 +50,33 @@ func (fs Faults) Err() error {
 		return nil
 	}
 	return fs
+}
+
+// Join returns the faults of all errors as one, or nil. A key that is at fault
+// in one error is left out of those after it, which saw its default instead. An
+// error without Faults is returned as it is.
+func Join(errs ...error) error {
+	var all Faults
+	seen := map[string]bool{}
+	for _, err := range errs {
+		var fs Faults
+		switch {
+		case err == nil:
+			continue
+		case !errors.As(err, &fs):
+			return err
+		}
+		before := len(all)
+		for _, f := range fs {
+			if f.Key == "" || !seen[f.Key] {
+				all = append(all, f)
+			}
+		}
+		for _, f := range all[before:] {
+			seen[f.Key] = true
+		}
+	}
+	return all.Err()
 }
 
 func (fs *Faults) add(key, wrong, do string) {

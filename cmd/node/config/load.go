@@ -110,12 +110,12 @@ func (l *loading) env(environ []string) {
 		Prefix:      EnvPrefix,
 		EnvironFunc: func() []string { return environ },
 		TransformFunc: func(name, value string) (string, any) {
+			if value == "" {
+				return "", nil
+			}
 			key := keyOfEnv(name)
 			if key == "" {
 				l.unknown("", "env "+name, nearest(name, envNames()))
-				return "", nil
-			}
-			if value == "" {
 				return "", nil
 			}
 			return key, value

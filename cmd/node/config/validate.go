@@ -93,11 +93,11 @@ func (g *Gateway) validate(fs *Faults) {
 	inRange(fs, "gateway.fixes_per_s", g.FixesPerS, 0.01, 1000)
 }
 
-// The least and most metres that a view may reach; half the equator is beyond
-// all that two people can be apart.
+// The least and most metres that a view may reach. Actors keep the exit radius
+// of each friend in steps of 2 m in 16 bits.
 const (
 	minRadius = 100
-	maxRadius = 20_037_508
+	maxRadius = 120_000
 )
 
 func (p *Presence) validate(fs *Faults) {
