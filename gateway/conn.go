@@ -117,9 +117,9 @@ func (c *Conn) end() {
 	c.in.free()
 	hub.pulse.disarm(c)
 	hub.conns.take(c.id)
-	hub.open.Add(-1)
 	hub.metrics.conns.Dec()
 	hub.metrics.closed(code)
+	hub.open.Add(-1)
 	if c.attached {
 		c.sockets.ports.Live.Detach(c.user, c.id)
 	}

@@ -240,6 +240,7 @@ type stageAccounts struct {
 	ids      map[presence.PublicID]presence.UserID
 	requests []presence.PublicID
 	hang     bool // until the context ends
+	explode  bool // panic
 }
 
 func newStageAccounts() *stageAccounts {
@@ -249,8 +250,11 @@ func newStageAccounts() *stageAccounts {
 func (a *stageAccounts) do(ctx context.Context, format string, args ...any) error {
 	a.mu.Lock()
 	a.calls = append(a.calls, fmt.Sprintf(format, args...))
-	failure, hang := a.failure, a.hang
+	failure, hang, explode := a.failure, a.hang, a.explode
 	a.mu.Unlock()
+	if explode {
+		panic("stage")
+	}
 	if hang {
 		<-ctx.Done()
 		return fmt.Errorf("stage: %w", ctx.Err())

@@ -329,6 +329,11 @@ func (c *Conn) wrote(f *batch) {
 	c.mu.Unlock()
 }
 
+// writeChunk is how much the kernel is given at once. It makes one packet of it
+// where it can, and a client's kernel makes room only for whole packets: of
+// smaller ones a slow client shows sooner that it reads.
+const writeChunk = 4 << 10
+
 // write writes b. It gives up, and ends the connection, when the client has
 // taken nothing for StallAfter; one that takes a little is waited for.
 func (c *Conn) write(b []byte) bool {
@@ -340,15 +345,19 @@ func (c *Conn) write(b []byte) bool {
 	}
 	moved := hub.cfg.Now()
 	taken := int64(-1) // not known
+	_ = c.net.SetWriteDeadline(moved.Add(look))
 	for {
-		_ = c.net.SetWriteDeadline(hub.cfg.Now().Add(look))
-		n, err := c.net.Write(b)
+		n, err := c.net.Write(b[:min(len(b), writeChunk)])
 		c.written.Add(int64(n))
 		hub.metrics.bytesOut.Add(float64(n))
-		if err == nil {
-			return true
+		if b = b[n:]; err == nil {
+			if len(b) == 0 {
+				return true
+			}
+			moved = hub.cfg.Now()
+			_ = c.net.SetWriteDeadline(moved.Add(look))
+			continue
 		}
-		b = b[n:]
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			hub.metrics.writeErrors.Inc()
 			c.stopWriting(closeAbnormal)
@@ -363,6 +372,7 @@ func (c *Conn) write(b []byte) bool {
 			c.stopWriting(presence.Slow)
 			return false
 		}
+		_ = c.net.SetWriteDeadline(hub.cfg.Now().Add(look))
 	}
 }
 
