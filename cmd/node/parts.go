@@ -89,7 +89,8 @@ func (n *Node) openStore(ctx context.Context) (func(context.Context) error, erro
 }
 
 func (n *Node) openHub(opt nodeOptions) (func(context.Context) error, error) {
-	n.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	n.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	c := gateway.DefaultSocketConfig()
 	c.Node = n.instance.String()
 	c.Origins = n.origins(opt)

@@ -78,7 +78,7 @@ func (tw *town) crowd(n int, every time.Duration) *crowd {
 		user := fmt.Sprintf("user%d", i)
 		p := client.New(client.Options{
 			URL:   "ws://" + tw.cfg.Node.Listen + "/v1/ws",
-			Token: func(context.Context) (string, error) { return tw.token(user), nil },
+			Token: func(context.Context) (string, error) { return tw.token(user), nil }, PerS: 1000,
 		})
 		c.clients = append(c.clients, p)
 		go func() {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // Options says how a Client connects. URL and Token are needed.
@@ -18,6 +20,7 @@ type Options struct {
 	Device string                                    // 1 to 64 characters; "" = the server's default
 	Radius float64                                   // metres; 0 = the server's default
 	Buffer int                                       // fixes kept without an acknowledgement; 0 = 10 000
+	PerS   float64                                   // frames with fixes sent a second, for long; 0 = 4, below the server's default. More fixes share a frame
 	HTTP   *http.Client                              // for the handshake; nil = the default one
 
 	// The handlers are called from one goroutine, in the order of the frames;
@@ -43,6 +46,7 @@ type Stats struct {
 type Client struct {
 	opt    Options
 	pauses pauses
+	pace   *rate.Limiter // of frames with fixes
 
 	mu        sync.Mutex
 	pending   pending
@@ -60,9 +64,11 @@ type Client struct {
 	empty chan struct{} // closed and replaced whenever pending may have become empty
 }
 
-// Limits of what a Client keeps.
+// Limits of what a Client keeps and sends.
 const (
 	defaultBuffer = 10_000
+	defaultPerS   = 4
+	frameBurst    = 20
 	mostCommands  = 64
 )
 
@@ -71,8 +77,12 @@ func New(opt Options) *Client {
 	if opt.Buffer <= 0 {
 		opt.Buffer = defaultBuffer
 	}
+	if opt.PerS <= 0 {
+		opt.PerS = defaultPerS
+	}
 	return &Client{
 		opt:     opt,
+		pace:    rate.NewLimiter(rate.Limit(opt.PerS), frameBurst),
 		pauses:  pauses{rand: rand.Float64},
 		pending: pending{most: opt.Buffer},
 		view:    map[string]Friend{},

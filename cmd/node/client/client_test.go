@@ -197,6 +197,43 @@ func TestL1_AFixRefusedForTheMomentOutlivesTheAckOfALaterOne(t *testing.T) {
 	require.EqualValues(t, 1, c.Stats().Acked)
 }
 
+// TestPace_ManyFixesShareFrames sends far more fixes than frames may go out.
+func TestPace_ManyFixesShareFrames(t *testing.T) {
+	const fixes = 500
+	frames := make(chan int, 1)
+	s := serve(t, func(p *peer) {
+		p.welcome()
+		n := 0
+		for last := 0.0; ; n++ {
+			m := p.hear()
+			if m == nil {
+				frames <- n
+				return
+			}
+			raw, _ := json.Marshal(m)
+			for _, seq := range sentSeqs(t, raw) {
+				last = float64(seq)
+			}
+			p.say(`{"type":"ack","seq":%.0f}`, last)
+		}
+	})
+	c := start(t, s, Options{PerS: 20})
+	began := time.Now()
+	for range fixes {
+		_, err := c.Fix(Fix{})
+		require.NoError(t, err)
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, c.Flush(ctx))
+	took := time.Since(began)
+	c.stop()
+	require.NoError(t, c.ended(t))
+	require.EqualValues(t, fixes, c.Stats().Acked)
+	require.LessOrEqual(t, <-frames, frameBurst+int(20*took.Seconds())+1)
+}
+
 func TestL3_View(t *testing.T) {
 	changes := make(chan Friends, 10)
 	s := serve(t, func(p *peer) {

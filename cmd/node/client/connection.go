@@ -124,10 +124,11 @@ func (s *socket) send(ctx context.Context) {
 	repeat := time.NewTicker(repeatAfter)
 	defer repeat.Stop()
 	ready := s.ready
+	wake := s.client.wake
+	var paced <-chan time.Time // set while fixes wait for their turn
 	for {
-		var wake chan struct{}
-		if ready == nil {
-			wake = s.client.wake
+		if ready != nil {
+			wake = nil // nothing but the urgent before the server's welcome
 		}
 		select {
 		case <-ctx.Done():
@@ -138,18 +139,36 @@ func (s *socket) send(ctx context.Context) {
 			}
 			continue
 		case <-ready:
-			ready = nil
+			ready, wake = nil, s.client.wake
 		case <-wake:
+		case <-paced:
+			paced = nil
 		case <-repeat.C:
-			if ready != nil {
-				continue
-			}
 			s.client.repeat()
 		}
-		for text := s.client.takeFrame(s.maxFrame); text != nil; text = s.client.takeFrame(s.maxFrame) {
-			if s.write(ctx, text) != nil {
-				return
-			}
+		if ready != nil {
+			continue
+		}
+		wait, err := s.writeAll(ctx)
+		if err != nil {
+			return
+		}
+		if wait > 0 && paced == nil {
+			paced = time.After(wait)
+		}
+	}
+}
+
+// writeAll writes every frame whose turn has come, and returns how long the next
+// has to wait; 0 = there is none.
+func (s *socket) writeAll(ctx context.Context) (wait time.Duration, err error) {
+	for {
+		text, wait := s.client.takeFrame(s.maxFrame)
+		if text == nil {
+			return wait, nil
+		}
+		if err := s.write(ctx, text); err != nil {
+			return 0, err
 		}
 	}
 }
@@ -161,23 +180,28 @@ func (c *Client) repeat() {
 	c.seq = c.pending.again(c.seq)
 }
 
-// takeFrame returns the next frame to send, or nil.
-func (c *Client) takeFrame(maxFrame int) []byte {
+// takeFrame returns the next frame to send, or nil and how long fixes have to
+// wait for their turn.
+func (c *Client) takeFrame(maxFrame int) (text []byte, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.commands) > 0 {
 		text := c.commands[0]
 		c.commands = c.commands[1:]
-		return text
+		return text, 0
 	}
-	if text := c.pending.next(maxFrame); text != nil {
-		return text
+	if c.pending.unsent() {
+		turn := c.pace.Reserve()
+		if wait = turn.Delay(); wait == 0 {
+			return c.pending.next(maxFrame), 0
+		}
+		turn.Cancel()
 	}
 	if c.still {
 		c.still = false
-		return encode(map[string]any{"type": "still"})
+		return encode(map[string]any{"type": "still"}), 0
 	}
-	return nil
+	return nil, wait
 }
 
 func (s *socket) write(ctx context.Context, text []byte) error {

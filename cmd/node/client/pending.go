@@ -30,6 +30,8 @@ func (p *pending) add(f Fix) {
 	p.fixes = append(p.fixes, f)
 }
 
+func (p *pending) unsent() bool { return p.sent < len(p.fixes) }
+
 func (p *pending) len() int { return len(p.fixes) + len(p.later) }
 
 // acked forgets all up to seq.
