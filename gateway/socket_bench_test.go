@@ -165,7 +165,8 @@ func BenchmarkFixAndAck(b *testing.B) {
 
 // BenchmarkPush is one friend's move to one client, until the client has it.
 func BenchmarkPush(b *testing.B) {
-	s := newStage(b, nil)
+	s := newStage(b, func(c *SocketConfig) { c.PingEvery = 100 * time.Hour })
+	s.live.durable = true
 	nc := s.rawClients(b, 1)[0]
 	id := s.connID()
 	change := &presence.Change{Near: []presence.Near{near("bob", 120, false)}}
