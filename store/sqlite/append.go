@@ -53,7 +53,8 @@ func (db *DB) acquireRoom(ctx context.Context) error {
 }
 
 // acquireWhen takes the writer lock when ready, asked under it, says so. While
-// it does not, a flush is under way, and its end is waited for.
+// it does not, a flush is under way, and its end is waited for; if the keeper
+// cannot get on, its error is returned.
 func (db *DB) acquireWhen(ctx context.Context, ready func() bool) error {
 	for {
 		if err := db.acquire(ctx); err != nil {
@@ -62,10 +63,13 @@ func (db *DB) acquireWhen(ctx context.Context, ready func() bool) error {
 		if ready() {
 			return nil
 		}
-		frozen := db.history.frozen
+		err, turn := db.keeper.err, db.keeper.turn
 		db.unlock()
+		if err != nil {
+			return err
+		}
 		select {
-		case <-frozen:
+		case <-turn:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-db.closing:

@@ -90,7 +90,7 @@ func (db *DB) stepFlush(ctx context.Context, b *build) error {
 		return err
 	}, func() {
 		h.freezing = nil
-		close(h.frozen)
+		db.keeper.announce(nil)
 	})
 }
 

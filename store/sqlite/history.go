@@ -19,8 +19,6 @@ type history struct {
 	runs    []run
 	nextLog int64 // id of the next log entry
 	unsure  bool  // a commit failed, so an entry nextLog may be there or not
-	// frozen is closed when freezing has become a run; nil when freezing is.
-	frozen chan struct{}
 }
 
 // runState is what a run is good for.
@@ -99,5 +97,4 @@ func (h *history) freeze() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.freezing, h.active = h.active, newRecent()
-	h.frozen = make(chan struct{})
 }

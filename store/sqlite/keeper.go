@@ -17,6 +17,10 @@ type keeper struct {
 	flush   *build
 	merges  []*build // at most one of a level
 	garbage bool     // there may be dropped runs or log entries under the floor
+
+	// For those who wait for a flush; under the writer lock.
+	turn chan struct{} // closed, and replaced, when a flush ended or a step failed
+	err  error         // of the last step; nil = it did not fail
 }
 
 // wake says that there may be work.
@@ -28,9 +32,16 @@ func (k *keeper) wake() {
 }
 
 func (k *keeper) start(ctx context.Context, db *DB) {
-	k.woken, k.garbage = make(chan struct{}, 1), true
+	k.woken, k.turn, k.garbage = make(chan struct{}, 1), make(chan struct{}), true
 	k.done.Go(func() { k.loop(ctx, db) })
 	k.wake()
+}
+
+// announce tells those who wait for a flush how it goes.
+func (k *keeper) announce(err error) {
+	k.err = err
+	close(k.turn)
+	k.turn = make(chan struct{})
 }
 
 // giveUp ends a merge whose run has been dropped.
@@ -79,11 +90,19 @@ func (k *keeper) loop(ctx context.Context, db *DB) {
 const behind = 3
 
 // step does the most urgent piece of work, and says whether there was any.
-func (db *DB) step(ctx context.Context) (bool, error) {
+func (db *DB) step(ctx context.Context) (worked bool, err error) {
 	if err := db.acquire(ctx); err != nil {
 		return false, err
 	}
 	defer db.unlock()
+	worked, err = db.mostUrgent(ctx)
+	if k := &db.keeper; err != nil || k.err != nil {
+		k.announce(err)
+	}
+	return worked, err
+}
+
+func (db *DB) mostUrgent(ctx context.Context) (bool, error) {
 	k := &db.keeper
 	switch {
 	case k.flush != nil:
