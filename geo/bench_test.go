@@ -10,7 +10,7 @@ func benchPairs(metres float64) [][2]Point {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pairs := make([][2]Point, 1024)
 	for i := range pairs {
-		a := Point{Lat: int32(rng.IntN(120*1e7) - 60*1e7), Lng: int32(rng.IntN(360*1e7) - 180*1e7)}
+		a := Point{Lat: int32(rng.Int64N(120*1e7) - 60*1e7), Lng: int32(rng.Int64N(360*1e7) - 180*1e7)}
 		pairs[i] = [2]Point{a, Offset(a, metres*rng.Float64(), 360*rng.Float64())}
 	}
 	return pairs
