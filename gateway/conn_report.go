@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -36,6 +37,9 @@ func (c *Conn) takeFixes(f *wire.Frame) {
 		}
 		if bad != nil {
 			hub.metrics.refusedFixes[bad.Code].Inc()
+			if !bad.HasSeq {
+				bad.Message = fmt.Sprintf("fixes[%d]: %s", i, bad.Message)
+			}
 			c.fail(f, bad)
 			continue
 		}

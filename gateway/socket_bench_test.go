@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"runtime"
 	"strconv"
@@ -111,13 +110,10 @@ func BenchmarkIdleConn(b *testing.B) {
 
 // forget drops what the fakes recorded: it is not the gateway's.
 func forget(s *stage) {
-	s.live.mu.Lock()
-	s.live.calls, s.live.batches = nil, nil
-	s.live.mu.Unlock()
+	s.live.forget()
 	s.people.mu.Lock()
 	s.people.calls, s.people.ids = nil, map[presence.PublicID]presence.UserID{}
 	s.people.mu.Unlock()
-	http.DefaultClient.CloseIdleConnections()
 }
 
 // peerCost is the resident memory of one more plain client end, per connection:

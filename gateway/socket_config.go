@@ -43,7 +43,7 @@ type SocketConfig struct {
 	ConnectsPerS float64 // upgrades a second on this node, twice as many at once; 0 = no limit
 	IPConnects   float64 // upgrades a second from one address (IPv6: /64), five times as many at once; 0 = no limit. Loopback has none
 
-	Now func() time.Time // nil = time.Now
+	Now func() time.Time // nil = time.Now; deadlines of writes need the real time
 }
 
 // FileReserve is how many file descriptors are kept for other things than client

@@ -156,6 +156,10 @@ func TestGW13_BadMessagesLeaveTheConnectionOpen(t *testing.T) {
 		require.Equal(t, "error", m["type"])
 		require.Equal(t, row.code, m["code"], row.in[:min(60, len(row.in))])
 	}
+	c.send(`{"type":"fixes","fixes":[{"seq":0,"lat":1,"lng":1},{"lat":1,"lng":1}]}`)
+	require.Contains(t, c.read()["message"], "fixes[1]", "without a seq the place says which")
+	require.Equal(t, "ack", c.read()["type"])
+	s.live.forget()
 	c.send(`{"type":"fix","seq":1,"lng":1,"lat":1}`)
 	require.EqualValues(t, 1, c.read()["seq"])
 	require.Len(t, s.live.reported(), 1)

@@ -1,9 +1,15 @@
 package gateway
 
 import (
+	"net"
+	"net/http/httptest"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/coder/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -94,6 +100,16 @@ func TestGW17_APanicEndsOneConnection(t *testing.T) {
 	require.Contains(t, s.live.called(), "detach 2")
 }
 
+// openFDs is how many file descriptors the process has open.
+func openFDs(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc here")
+	}
+	return len(all)
+}
+
 // After Stop nothing of the hub runs, and every client sees its connection end.
 func TestGW17_StopEndsEverything(t *testing.T) {
 	s := newStage(t, nil)
@@ -104,4 +120,47 @@ func TestGW17_StopEndsEverything(t *testing.T) {
 	c.closed()
 	waits.closed()
 	s.hub.Push(1, &presence.Change{Full: true}) // nobody is there
+	require.Nil(t, NewSockets(s.hub, SocketPorts{Readiness: s.ready}, s.auth).adopt(nil, nil))
+}
+
+func TestGW17_AConnectionIsOneGoroutineAndOneFile(t *testing.T) {
+	const n = 100
+	s := newStage(t, func(c *SocketConfig) { c.ConnectsPerS = 0 })
+	goroutines, files := runtime.NumGoroutine(), openFDs(t)
+	clients := make([]net.Conn, n)
+	for i := range clients {
+		clients[i] = s.connectRaw("alice", 4096)
+	}
+	s.eventually("handlers have returned", func() bool { return runtime.NumGoroutine()-goroutines <= n+5 })
+	for _, nc := range clients {
+		_ = nc.Close()
+	}
+	s.eventually("all closed", func() bool { return s.hub.Len() == 0 && openFDs(t) <= files+2 })
+	s.eventually("all ended", func() bool { return runtime.NumGoroutine() <= goroutines+2 })
+}
+
+func TestGW9_ChangesAreGatheredIfSoSet(t *testing.T) {
+	s := newStage(t, func(c *SocketConfig) { c.Coalesce = 20 * time.Millisecond })
+	c := s.connected("alice")
+	for range 3 {
+		s.hub.Push(s.connID(), &presence.Change{Near: []presence.Near{near("bob", 1, true)}})
+		s.hub.Push(s.connID(), &presence.Change{Near: []presence.Near{near("carol", 1, true)}})
+		require.Len(t, c.readType("friends")["near"], 2)
+	}
+}
+
+func TestGW9_OverTLS(t *testing.T) {
+	s := newStage(t, nil)
+	s.live.durable = true
+	server := httptest.NewTLSServer(s.server.Config.Handler)
+	defer server.Close()
+	ws, _, err := websocket.Dial(t.Context(), server.URL, &websocket.DialOptions{HTTPClient: server.Client(), Subprotocols: []string{Subprotocol}})
+	require.NoError(t, err)
+	require.Equal(t, Subprotocol, ws.Subprotocol())
+	c := &client{t: t, ws: ws}
+	c.send(`{"type":"connect","token":%q}`, s.token("alice", time.Hour))
+	require.Equal(t, "connected", c.read()["type"])
+	c.send(`{"type":"fix","lat":1,"lng":2,"seq":5}`)
+	require.EqualValues(t, 5, c.read()["seq"])
+	require.NoError(t, ws.Close(websocket.StatusNormalClosure, ""))
 }

@@ -185,6 +185,12 @@ func (l *stageLive) called() []string {
 	return append([]string(nil), l.calls...)
 }
 
+func (l *stageLive) forget() {
+	l.mu.Lock()
+	l.calls, l.batches = nil, nil
+	l.mu.Unlock()
+}
+
 func (l *stageLive) reported() []*presence.Batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
