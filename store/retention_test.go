@@ -32,6 +32,24 @@ func (o *oldRows) Prune(_ context.Context, before presence.Millis, limit int) (i
 	return n, nil
 }
 
+func (o *oldRows) left() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.n
+}
+
+func (o *oldRows) asked() []presence.Millis {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.before
+}
+
+func (o *oldRows) set(n int, fail bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.n, o.fail = n, fail
+}
+
 func TestRetentionPrunesInChunks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &oldRows{n: 25_000}
@@ -41,18 +59,18 @@ func TestRetentionPrunesInChunks(t *testing.T) {
 		r, err := StartRetention(h, c)
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Equal(t, 15_000, h.n, "then it pauses for commits")
-		time.Sleep(time.Second)
-		require.Zero(t, h.n)
-		require.Equal(t, []presence.Millis{before, before, before}, h.before)
-		h.fail = true
-		time.Sleep(time.Hour)
-		require.Len(t, h.before, 4)
-		h.fail, h.n = false, 5
-		time.Sleep(time.Hour)
-		require.Zero(t, h.n)
+		require.Equal(t, 15_000, h.left(), "then it pauses for commits")
+		sleep(time.Second)
+		require.Zero(t, h.left())
+		require.Equal(t, []presence.Millis{before, before, before}, h.asked())
+		h.set(0, true)
+		sleep(time.Hour)
+		require.Len(t, h.asked(), 4)
+		h.set(5, false)
+		sleep(time.Hour)
+		require.Zero(t, h.left())
 		pauses := presence.Millis(100)
-		require.Equal(t, before+2*3_600_000+pauses, h.before[4])
+		require.Equal(t, before+2*3_600_000+pauses, h.asked()[4])
 		r.Close()
 	})
 }
@@ -62,8 +80,8 @@ func TestRetentionZeroKeepsForEver(t *testing.T) {
 		h := &oldRows{n: 10}
 		r, err := StartRetention(h, DefaultRetentionConfig())
 		require.NoError(t, err)
-		time.Sleep(48 * time.Hour)
-		require.Empty(t, h.before)
+		sleep(48 * time.Hour)
+		require.Empty(t, h.asked())
 		r.Close()
 	})
 }

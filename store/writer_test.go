@@ -52,6 +52,12 @@ func (a *table) set(down bool) {
 	a.down = down
 }
 
+func (a *table) tried() []time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tries
+}
+
 func (a *table) rows() (rows []int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -61,30 +67,44 @@ func (a *table) rows() (rows []int) {
 	return rows
 }
 
-// ackList notes what it hears.
-type ackList struct {
-	mu        sync.Mutex
+// heard is what became of batches.
+type heard struct {
 	durable   []*presence.Batch
 	lost      []*presence.Batch
 	recovered int
 }
 
-func (a *ackList) Durable(b *presence.Batch) {
+// ackList notes what it hears.
+type ackList struct {
+	mu  sync.Mutex
+	all heard
+}
+
+func (a *ackList) note(do func(h *heard)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.durable = append(a.durable, b)
+	do(&a.all)
+}
+
+func (a *ackList) Durable(b *presence.Batch) {
+	a.note(func(h *heard) { h.durable = append(h.durable, b) })
 }
 
 func (a *ackList) Lost(b *presence.Batch) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.lost = append(a.lost, b)
+	a.note(func(h *heard) { h.lost = append(h.lost, b) })
 }
 
-func (a *ackList) Recovered() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.recovered++
+func (a *ackList) Recovered() { a.note(func(h *heard) { h.recovered++ }) }
+
+func (a *ackList) heard() (all heard) {
+	a.note(func(h *heard) { all = *h })
+	return all
+}
+
+// sleep lets time go on in a bubble, and then everything that is due happen.
+func sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }
 
 func batchOf(rows int) *presence.Batch {
@@ -108,17 +128,16 @@ func TestWriterCommitsAfterGroupWait(t *testing.T) {
 		w := startWriter(t, to, acks, nil)
 		start := time.Now()
 		w.Record(batchOf(1))
-		time.Sleep(20 * time.Millisecond)
+		sleep(20 * time.Millisecond)
 		w.Record(batchOf(2))
 		age, rows := w.Lag()
 		require.Equal(t, 20*time.Millisecond, age)
 		require.Equal(t, 3, rows)
 		synctest.Wait()
 		require.Empty(t, to.rows())
-		time.Sleep(30 * time.Millisecond)
-		synctest.Wait()
+		sleep(30 * time.Millisecond)
 		require.Equal(t, []int{3}, to.rows(), "one group")
-		require.Equal(t, start.Add(50*time.Millisecond), to.tries[0])
+		require.Equal(t, start.Add(50*time.Millisecond), to.tried()[0])
 		age, rows = w.Lag()
 		require.Zero(t, age)
 		require.Zero(t, rows)
@@ -139,7 +158,7 @@ func TestWriterCommitsAtGroupRows(t *testing.T) {
 		w.Record(batchOf(1))
 		synctest.Wait()
 		require.Equal(t, []int{1000}, to.rows())
-		require.Equal(t, start, to.tries[0], "without waiting")
+		require.Equal(t, start, to.tried()[0], "without waiting")
 		require.NoError(t, w.Close(t.Context()))
 	})
 }
@@ -154,7 +173,7 @@ func TestWriterNeverSplitsABatch(t *testing.T) {
 		for _, n := range []int{6000, 4000, 1, 30_000, 9999} {
 			w.Record(batchOf(n))
 		}
-		time.Sleep(time.Minute)
+		sleep(time.Minute)
 		require.Equal(t, []int{1000, 10_000, 1, 30_000, 9999}, to.rows())
 		require.NoError(t, w.Close(t.Context()))
 	})
@@ -165,11 +184,11 @@ func TestWriterRetriesForEver(t *testing.T) {
 		to, acks := &table{down: true}, &ackList{}
 		w := startWriter(t, to, acks, nil)
 		w.Record(batchOf(1))
-		time.Sleep(time.Hour)
-		require.Empty(t, acks.durable)
+		sleep(time.Hour)
+		require.Empty(t, acks.heard().durable)
 		var waits []time.Duration
 		for i := 1; i < 10; i++ {
-			waits = append(waits, to.tries[i].Sub(to.tries[i-1]))
+			waits = append(waits, to.tried()[i].Sub(to.tried()[i-1]))
 		}
 		require.Equal(t, []time.Duration{
 			100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond,
@@ -179,10 +198,9 @@ func TestWriterRetriesForEver(t *testing.T) {
 		require.Equal(t, time.Hour, age)
 		require.Equal(t, 1, rows)
 		to.set(false)
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		require.Len(t, acks.durable, 1)
-		require.Zero(t, acks.recovered, "nothing was lost")
+		sleep(10 * time.Second)
+		require.Len(t, acks.heard().durable, 1)
+		require.Zero(t, acks.heard().recovered, "nothing was lost")
 		require.NoError(t, w.Close(t.Context()))
 	})
 }
@@ -198,23 +216,23 @@ func TestWriterDropsWhatDoesNotFit(t *testing.T) {
 		for range 11 {
 			w.Record(batchOf(10))
 		}
-		require.Len(t, acks.lost, 1)
+		require.Len(t, acks.heard().lost, 1)
 		_, rows := w.Lag()
 		require.Equal(t, 100, rows)
 		require.InDelta(t, 10, gathered(t, reg, "kith_history_dropped_rows_total"), 0)
 		require.InDelta(t, 100, gathered(t, reg, "kith_history_queued_rows"), 0)
-		time.Sleep(time.Minute)
-		require.Zero(t, acks.recovered)
+		sleep(time.Minute)
+		require.Zero(t, acks.heard().recovered)
 		require.Positive(t, gathered(t, reg, "kith_history_commit_failures_total"))
 		require.Greater(t, gathered(t, reg, "kith_history_lag_seconds"), 59.0)
 		to.set(false)
-		time.Sleep(time.Minute)
-		require.Len(t, acks.durable, 10)
-		require.Equal(t, 1, acks.recovered)
+		sleep(time.Minute)
+		require.Len(t, acks.heard().durable, 10)
+		require.Equal(t, 1, acks.heard().recovered)
 		require.InDelta(t, 100, gathered(t, reg, "kith_history_committed_rows_total"), 0)
 		w.Record(batchOf(10))
-		time.Sleep(time.Minute)
-		require.Equal(t, 1, acks.recovered, "once")
+		sleep(time.Minute)
+		require.Equal(t, 1, acks.heard().recovered, "once")
 		require.NoError(t, w.Close(t.Context()))
 		left, err := reg.Gather()
 		require.NoError(t, err)
@@ -243,11 +261,11 @@ func TestWriterCallsBackWhenOverloadEnds(t *testing.T) {
 		for range 11 {
 			w.Record(batchOf(10))
 		}
-		require.Len(t, acks.lost, 1)
-		time.Sleep(4500 * time.Millisecond)
-		require.Zero(t, acks.recovered, "the queue is still more than half full")
-		time.Sleep(time.Second)
-		require.Equal(t, 1, acks.recovered)
+		require.Len(t, acks.heard().lost, 1)
+		sleep(4500 * time.Millisecond)
+		require.Zero(t, acks.heard().recovered, "the queue is still more than half full")
+		sleep(time.Second)
+		require.Equal(t, 1, acks.heard().recovered)
 		require.NoError(t, w.Close(t.Context()))
 	})
 }
@@ -261,9 +279,9 @@ func TestWriterCloseFlushes(t *testing.T) {
 		}
 		w.Record(batchOf(1))
 		require.NoError(t, w.Close(t.Context()))
-		require.Len(t, acks.durable, 4)
+		require.Len(t, acks.heard().durable, 4)
 		w.Record(batchOf(1))
-		require.Len(t, acks.lost, 1, "a closed Writer takes nothing")
+		require.Len(t, acks.heard().lost, 1, "a closed Writer takes nothing")
 	})
 }
 
@@ -281,7 +299,7 @@ func TestWriterCloseSaysWhatIsLeft(t *testing.T) {
 		require.Equal(t, 5*time.Second, time.Since(start))
 		require.ErrorIs(t, err, ErrRowsLeft)
 		require.ErrorContains(t, err, "21 history rows")
-		require.Len(t, acks.lost, 3)
+		require.Len(t, acks.heard().lost, 3)
 	})
 }
 
@@ -301,7 +319,7 @@ func TestWriterKeepsOrder(t *testing.T) {
 				case 1, 2:
 					to.set(false)
 				case 3:
-					time.Sleep(70 * time.Millisecond)
+					sleep(70 * time.Millisecond)
 				default:
 					b := batchOf(step)
 					b.Conn = presence.ConnID(step % 3)
@@ -313,7 +331,7 @@ func TestWriterKeepsOrder(t *testing.T) {
 			to.set(false)
 			require.NoError(t, w.Close(context.Background()))
 			lost := map[*presence.Batch]bool{}
-			for _, b := range acks.lost {
+			for _, b := range acks.heard().lost {
 				lost[b] = true
 			}
 			var want []*presence.Batch
@@ -322,7 +340,7 @@ func TestWriterKeepsOrder(t *testing.T) {
 					want = append(want, b)
 				}
 			}
-			require.Equal(t, want, acks.durable)
+			require.Equal(t, want, acks.heard().durable)
 		})
 	})
 }

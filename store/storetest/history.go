@@ -105,8 +105,13 @@ func bits(r store.HistoryRow) rowBits {
 func testFields(t *testing.T, s *fixture) {
 	u := s.user(t)
 	places := []geo.Point{
-		{}, {Lat: 900_000_000}, {Lat: -900_000_000}, {Lng: -1_800_000_000}, {Lng: 1_799_999_999},
-		{Lat: 525_200_000, Lng: 134_050_000}, {Lat: 1, Lng: -1},
+		{},
+		{Lat: 900_000_000},
+		{Lat: -900_000_000},
+		{Lng: -1_800_000_000},
+		{Lng: 1_799_999_999},
+		{Lat: 525_200_000, Lng: 134_050_000},
+		{Lat: 1, Lng: -1},
 	}
 	floats := []float32{presence.Unset(), 0, float32(math.Copysign(0, -1)), 1, -431.5, 0.1, math.MaxFloat32, math.SmallestNonzeroFloat32, 359.99}
 	sents := []presence.Millis{0, now, now - 3_600_000, now + 86_400_000, 1, -5, math.MaxInt64}
