@@ -18,7 +18,7 @@ func newLogger(w io.Writer, cfg config.Log) *slog.Logger {
 		level = slog.LevelInfo
 	}
 	if cfg.Format == "text" || cfg.Format == "auto" && terminal(w) {
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal(w)}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal(w)}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))
 }

@@ -113,7 +113,7 @@ func newNode(cfg config.Config, opt nodeOptions) *Node {
 	return &Node{
 		cfg: cfg, log: opt.Log, now: opt.Now,
 		// A restart is a new instance, and its epoch is later.
-		instance:   presence.Instance{Name: cfg.Node.Name, Epoch: uint64(opt.Now().Unix())},
+		instance:   presence.Instance{Name: cfg.Node.Name, Epoch: uint64(opt.Now().UnixMilli())},
 		metrics:    prometheus.NewRegistry(),
 		failed:     make(chan error, 2),
 		drainAsked: make(chan struct{}), forceAsked: make(chan struct{}),

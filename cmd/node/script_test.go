@@ -60,7 +60,9 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 
 // waitReady waits until the node of kith.yaml is ready.
 func waitReady(ts *testscript.TestScript, _ bool, _ []string) {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(poll) {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
 		resp, err := http.Get("http://" + ts.Getenv("PUBLIC") + "/readyz")
 		if err != nil {
 			continue

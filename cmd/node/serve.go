@@ -66,7 +66,7 @@ func runNode(cfg config.Config, opt nodeOptions, started func(*Node) error) erro
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	n, err := Open(context.Background(), cfg, opt)
+	n, err := openUntil(signals, cfg, opt)
 	if err != nil {
 		return err
 	}
@@ -100,4 +100,32 @@ func runNode(cfg config.Config, opt nodeOptions, started func(*Node) error) erro
 	case <-time.After(forcedExit):
 	}
 	return errors.Join(failed, err)
+}
+
+// openUntil opens a node, and gives up if a signal comes first: to read a large
+// database takes a while. A signal that comes too late is left in signals.
+func openUntil(signals chan os.Signal, cfg config.Config, opt nodeOptions) (*Node, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	over, watched := make(chan struct{}), make(chan struct{})
+	var early os.Signal
+	go func() {
+		defer close(watched)
+		select {
+		case early = <-signals:
+			cancel()
+		case <-over:
+		}
+	}()
+	n, err := Open(ctx, cfg, opt)
+	close(over)
+	<-watched
+	cancel()
+	switch {
+	case early == nil:
+	case err == nil:
+		signals <- early // has room for two
+	default:
+		err = fmt.Errorf("stopped by a signal (%v) while starting: %w", early, err)
+	}
+	return n, err
 }

@@ -219,10 +219,12 @@ func TestPace_ManyFixesShareFrames(t *testing.T) {
 	})
 	c := start(t, s, Options{PerS: 20})
 	began := time.Now()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
 	for range fixes {
 		_, err := c.Fix(Fix{})
 		require.NoError(t, err)
-		time.Sleep(time.Millisecond)
+		<-tick.C
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -330,7 +332,7 @@ func TestPingsTokensAndCommands(t *testing.T) {
 		p.say(`{"type":"ok","id":%q}`, m["id"])
 		m = p.expect("share")
 		p.say(`{"type":"error","id":%q,"code":"not_found","message":"no such user"}`, m["id"])
-		m = p.expect("radius")
+		p.expect("radius")
 		p.close(4102)
 	}, func(p *peer) {
 		if hello := p.welcome(); hello["radius_m"] != 900.0 {

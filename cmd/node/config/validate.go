@@ -160,8 +160,14 @@ func (l *Liveness) validate(fs *Faults) {
 		key   string
 		value time.Duration
 	}{
-		{"liveness.heartbeat", l.Heartbeat}, {"liveness.ttl", l.TTL}, {"liveness.stale", l.Stale}, {"liveness.confirm", l.Confirm},
-		{"liveness.lease", l.Lease}, {"liveness.renew", l.Renew}, {"liveness.unknown", l.Unknown}, {"liveness.grace", l.Grace},
+		{"liveness.heartbeat", l.Heartbeat},
+		{"liveness.ttl", l.TTL},
+		{"liveness.stale", l.Stale},
+		{"liveness.confirm", l.Confirm},
+		{"liveness.lease", l.Lease},
+		{"liveness.renew", l.Renew},
+		{"liveness.unknown", l.Unknown},
+		{"liveness.grace", l.Grace},
 	} {
 		between(fs, d.key, d.value, time.Millisecond, time.Hour)
 	}
