@@ -143,8 +143,8 @@ var kits = []string{"actors/actorstest", "store/storetest"}
 // Modules keeps each large dependency in one place, so that it can be replaced
 // there.
 var Modules = []ModuleRule{
-	{"github.com/asynkron/protoactor-go", []string{"actors/host", "cmd/node/..."}, false, "Cores do not know what runs them"},
-	{"github.com/redis/go-redis", []string{"redisbridge"}, false, "keys, scripts and error rules for Redis stand in one place"},
+	{"github.com/asynkron/protoactor-go", []string{"actors/host", "cmd/node/...", "bench/..."}, false, "Cores do not know what runs them; bench measures it by itself, beside Kith"},
+	{"github.com/redis/go-redis", []string{"redisbridge", "bench/..."}, false, "keys, scripts and error rules for Redis stand in one place; bench measures it by itself, beside Kith"},
 	{"github.com/alicebob/miniredis", []string{}, true, "a Redis for unit tests is no Redis"},
 	{"github.com/hashicorp/memberlist", []string{"cluster"}, false, "gossip has traps that one package knows"},
 	{"google.golang.org/grpc", []string{"cluster"}, false, "the link is an interface; what carries it may change"},
@@ -263,11 +263,12 @@ const (
 // longFunctions may be longer, with the reason: "path:name".
 var longFunctions = map[string]string{}
 
-// sleepers are test files that may sleep in real time, with the reason.
+// sleepers are test files that may sleep in real time, with the reason, as
+// patterns of path.Match.
 var sleepers = map[string]string{
-	"actors/host/bench_test.go":        "a benchmark of real threads waits for the last delivery, polling",
-	"cmd/node/e2e_test.go":             "a whole node over real sockets, where for a while nothing must happen",
-	"gateway/socket_test.go":           "a real client that writes every 20 ms",
-	"gateway/socket_malformed_test.go": "frames cut into parts that a real socket must deliver one by one",
-	"gateway/http_fixes_test.go":       "a real body that arrives slowly",
+	"bench/*_test.go":         "benchmarks run on real threads and real clocks",
+	"*/*/*bench_test.go":      "benchmarks run on real threads and real clocks",
+	"gateway/socket_*test.go": "real sockets: the kernel's buffers and deadlines are in no bubble",
+	"gateway/http_*test.go":   "real sockets: the kernel's buffers and deadlines are in no bubble",
+	"cmd/node/*e2e_test.go":   "whole nodes over real sockets, where for a while nothing must happen",
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 	"maps"
+	"path"
 	"slices"
 )
 
@@ -22,8 +23,8 @@ func CheckSleep(t *Tree) []Breach {
 				if !ok || t.selected(sel) != "time" || sel.Sel.Name != "Sleep" || t.inBubble(decl, bubbles) {
 					return true
 				}
-				if _, ok := sleepers[f.Path]; ok {
-					excused[f.Path] = true
+				if pattern := sleeperFor(f.Path); pattern != "" {
+					excused[pattern] = true
 					return true
 				}
 				breaches = append(breaches, Breach{t.at(sel.Pos()), "time.Sleep in a test: run it in a synctest bubble, inject the clock, or poll with a deadline; " +
@@ -33,6 +34,16 @@ func CheckSleep(t *Tree) []Breach {
 		}
 	}
 	return slices.Concat(breaches, stale("sleepers", sleepers, excused))
+}
+
+// sleeperFor returns the pattern of sleepers that a file matches, or "".
+func sleeperFor(file string) string {
+	for pattern := range sleepers {
+		if ok, _ := path.Match(pattern, file); ok {
+			return pattern
+		}
+	}
+	return ""
 }
 
 // bubbleFunctions are the project's functions that run in a synctest bubble or

@@ -35,8 +35,8 @@ type File struct {
 }
 
 // unread are folders and files that are not committed (.gitignore), or not ours
-// to judge: the licence, checksums, fuzz findings.
-var unread = regexp.MustCompile(`(^|/)(\.git|node_modules|testdata/fuzz)$|^(bin|data)$|^LICENSE$|\.(db|db-wal|db-shm|test|out|sum)$`)
+// to judge: the licence, checksums, what fuzzing and rapid found.
+var unread = regexp.MustCompile(`(^|/)(\.git|node_modules|testdata/(fuzz|rapid))$|^(bin|data)$|^LICENSE$|\.(db|db-wal|db-shm|test|out|sum)$`)
 
 const largestText = 1 << 20
 
