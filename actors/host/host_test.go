@@ -328,6 +328,7 @@ func TestH8_Ask(t *testing.T) {
 		defer cancel()
 		_, err = h.Ask(ctx, to, silent)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Zero(t, h.asks.pending(), "nothing waits for an answer any more")
 
 		for name, end := range map[string]actors.Message{
 			"stop":  stop(),

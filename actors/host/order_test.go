@@ -210,18 +210,23 @@ func TestH3_StormOfStartsAndStops(t *testing.T) {
 	require.Zero(t, h.timers())
 }
 
-// TestH16_QuiesceAfterChains: chains of messages that cross shards and toys are
-// over when Quiesce returns, never before.
+// TestH16_QuiesceAfterChains: chains of messages that cross shards, toys and the
+// loader are over when Quiesce returns, never before.
 func TestH16_QuiesceAfterChains(t *testing.T) {
 	var left atomic.Int64
 	hop := func(id uint64, _ time.Time) actors.Core {
 		return &toyCore{id: id, step: func(_ time.Time, m actors.Message, out *actors.Outbox) {
+			if _, ok := m.(*actors.FriendsLoaded); ok {
+				left.Add(-1)
+				return
+			}
 			n, ok := m.(*numbered)
 			if !ok {
 				return
 			}
 			left.Add(-1)
 			if n.n == 0 {
+				out.LoadFriends()
 				return
 			}
 			to := user((n.from + n.n*7) % 20)
@@ -238,13 +243,35 @@ func TestH16_QuiesceAfterChains(t *testing.T) {
 		h.Start(toyAddress(id), resync)
 	}
 	for round := range uint64(300) {
-		left.Store(4 * 41)
+		left.Store(4 * (41 + 1))
 		for chain := range uint64(4) {
 			h.Send(user((round+chain)%20), &numbered{from: chain, n: 40})
 		}
 		require.NoError(t, h.Quiesce(t.Context()))
 		require.Zero(t, left.Load())
 	}
+}
+
+// TestH16_LongLocalChain: what does not fit a turn goes on in the next, with
+// nothing else to wake the shard.
+func TestH16_LongLocalChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hops := 0
+		factory := scripted(func(c *toyCore, _ time.Time, m actors.Message, out *actors.Outbox) {
+			hops++
+			if n := m.(*numbered).n; n > 0 {
+				out.Send(user(3-c.id), &numbered{n: n - 1})
+			}
+		})
+		cfg := testConfig()
+		cfg.Shards = 1
+		h := newHost(t, cfg, &fakePorts{}, map[actors.Kind]Factory{actors.UserKind: factory})
+		h.Start(user(1), nothing())
+		h.Start(user(2), nothing())
+		h.Send(user(1), &numbered{n: 3*localPerTurn - 1})
+		synctest.Wait()
+		require.Equal(t, 3*localPerTurn, hops)
+	})
 }
 
 // TestH4_LongLocalChain: a shard whose actors never rest goes on serving others.

@@ -244,6 +244,27 @@ func TestH6_TimerStorm(t *testing.T) {
 	require.GreaterOrEqual(t, ticks.Load(), int64(20))
 }
 
+// TestH6_SetWhileThePulseIsAwake sets a shard's timer after the pulse has looked
+// at the shard and before it sleeps: it must see it nevertheless.
+func TestH6_SetWhileThePulseIsAwake(t *testing.T) {
+	woken := make(chan bool, 1)
+	h := newHost(t, testConfig(), &fakePorts{}, map[actors.Kind]Factory{
+		actors.UserKind: scripted(func(*toyCore, time.Time, actors.Message, *actors.Outbox) { woken <- true }),
+	})
+	h.Start(user(1), nothing())
+	require.NoError(t, h.Quiesce(t.Context()))
+	h.alarms.mu.Lock() // the pulse comes to the alarms last
+	h.Wake()
+	for range 10_000 {
+		runtime.Gosched()
+	}
+	h.Send(user(1), do(func(_ *toyCore, now time.Time, out *actors.Outbox) { out.Timer(now.Add(time.Millisecond)) }))
+	quiet := h.Quiesce(t.Context())
+	h.alarms.mu.Unlock()
+	require.NoError(t, quiet)
+	<-woken
+}
+
 // TestWake: with a clock of its own, the host looks again when it is told to.
 func TestWake(t *testing.T) {
 	var offset atomic.Int64

@@ -56,7 +56,7 @@ func (p *pulse) run() {
 // beat wakes whoever has a timer due, and returns when the next one is.
 func (p *pulse) beat() (until uint64) {
 	now := p.h.clock.passed(p.h.clock.now())
-	until = p.h.alarms.ring(now)
+	until = never
 	for _, s := range p.h.shards {
 		if due := s.due.Load(); due <= now {
 			s.kick()
@@ -64,7 +64,7 @@ func (p *pulse) beat() (until uint64) {
 			until = min(until, due)
 		}
 	}
-	return until
+	return min(until, p.h.alarms.ring(now))
 }
 
 // next is the earliest timer of those that were not woken already.
