@@ -58,6 +58,7 @@ func (t *turn) owe(f *friend, why why) bool {
 		t.giveSlot(f)
 	} else {
 		t.tidySlot(f)
+		t.narrow(f) // it is far from now on
 	}
 	return true
 }
