@@ -192,3 +192,18 @@ func TestProcess_ASecondSignalEndsItAtOnce(t *testing.T) {
 	require.Contains(t, p.log.String(), "ended at once by a second signal")
 	require.Equal(t, 1, tw.history("user0"))
 }
+
+func TestProcess_ADrainThatIsForcedEndsItAtOnce(t *testing.T) {
+	tw, file := stoppedTown(t)
+	p := startServe(t, file)
+	c := tw.crowd(20, time.Second)
+	require.Eventually(t, func() bool { return c.acked() >= 20 }, patience, poll)
+	began := time.Now()
+	said, err := exec.Command("kith", "drain", "--force", "--config", file).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.Contains(t, string(said), "drained: the node has ended")
+	require.Equal(t, exitFailed, p.exit(t, patience))
+	require.Less(t, time.Since(began), forcedExit)
+	require.Contains(t, p.log.String(), "ended at once, as asked on the admin port")
+	require.Equal(t, 1, tw.history("user0"))
+}
