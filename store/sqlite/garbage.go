@@ -58,9 +58,11 @@ func logFloor(ctx context.Context, q queryer) (floor int64, err error) {
 	return floor, err
 }
 
+// deletePacks goes by run: CROSS JOIN keeps SQLite from going through all packs
+// to find those of dropped runs.
 func deletePacks(ctx context.Context, tx *sql.Tx) (bool, error) {
 	done, err := tx.ExecContext(ctx, `DELETE FROM pack WHERE id IN (
-		SELECT p.id FROM run r JOIN pack p ON p.run = r.id WHERE r.state = ? LIMIT ?)`, dropped, garbagePacks)
+		SELECT p.id FROM run r CROSS JOIN pack p ON p.run = r.id WHERE r.state = ? LIMIT ?)`, dropped, garbagePacks)
 	if err != nil {
 		return false, err
 	}
