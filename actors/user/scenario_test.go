@@ -91,6 +91,20 @@ func TestU1_StartsInside(t *testing.T) {
 	tw.told("bob", "enter ann 500 m")
 }
 
+func TestU5_LeavingAndComingBackIsSeenEachTime(t *testing.T) {
+	tw, home := pairOf(t, 1000)
+	for range 4 {
+		for _, metres := range []float64{900, 800, 20_000, 20_500, 500} {
+			tw.fix("bob", geo.Offset(home, metres, 0))
+		}
+		tw.fix("bob", geo.Offset(home, 1100, 0))
+	}
+	tw.told("ann", "enter bob 900 m", "gone bob away", "enter bob 500 m", "gone bob away",
+		"enter bob 900 m", "gone bob away", "enter bob 500 m", "gone bob away",
+		"enter bob 900 m", "gone bob away", "enter bob 500 m", "gone bob away",
+		"enter bob 900 m", "gone bob away", "enter bob 500 m", "gone bob away")
+}
+
 func TestU1_RadiusIsTheViewers(t *testing.T) {
 	tw, home := pairOf(t, 1000)
 	tw.fix("bob", geo.Offset(home, 3000, 0))
