@@ -156,6 +156,8 @@ func TestS6_EraseIsFinishedAfterACrash(t *testing.T) {
 	ids := fillRuns(t, db, 3, 300)
 	var friends []presence.UserID
 	require.NoError(t, db.eraseIdentity(t.Context(), ids[0], &friends)) // and here it crashes
+	require.NotZero(t, countOf(t, db, ids[0]), "rows are still in the file")
+	require.Zero(t, countRows(t, db, ids[0]), "and nobody sees them")
 	require.NoError(t, db.Close())
 	db = openAt(t, path, tiny)
 	require.Zero(t, countOf(t, db, ids[0]))

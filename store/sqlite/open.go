@@ -130,10 +130,12 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 }
 
 func (db *DB) open(ctx, background context.Context) (err error) {
-	if err := checkHeader(db.path); err != nil {
+	if db.owner, err = own(ctx, db.path, min(db.o.BusyTimeout, 2*time.Second)); err != nil {
 		return err
 	}
-	if db.owner, err = own(ctx, db.path, min(db.o.BusyTimeout, 2*time.Second)); err != nil {
+	// Only now may the file be touched: closing a file ends all POSIX locks that
+	// this process has on it, also those of another DB.
+	if err := checkHeader(db.path); err != nil {
 		return err
 	}
 	if db.write, db.read, err = connect(ctx, db.path, db.o); err != nil {

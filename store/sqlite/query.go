@@ -75,11 +75,13 @@ func (db *DB) streams(ctx context.Context, from, end place) (*sql.Tx, []stream, 
 	}
 	h := &db.history
 	h.mu.RLock()
+	if !h.users.has(from.user) {
+		h.mu.RUnlock()
+		return tx, nil, nil // an erase may not have come to all rows yet
+	}
 	var rows []row
-	if h.users.has(from.user) {
-		for _, t := range h.tables() {
-			rows = t.of(rows, from, end)
-		}
+	for _, t := range h.tables() {
+		rows = t.of(rows, from, end)
 	}
 	streams, err := liveStreams(ctx, tx, from, end)
 	h.mu.RUnlock()
