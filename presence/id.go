@@ -41,6 +41,10 @@ func idByte(c byte) bool {
 // after the user is erased. 0 is nobody.
 type UserID uint64
 
+// MaxUserID is the largest UserID that a store may give: a million million. Actors
+// pack ids into five bytes.
+const MaxUserID UserID = 1<<40 - 1
+
 // DeviceID names one device of a user: 1 to 64 bytes without control characters.
 type DeviceID string
 

@@ -4,9 +4,10 @@
 //
 // Invariants:
 //
-//	S1  A UserID is never given twice, also after an erase.
+//	S1  A UserID is never given twice, also after an erase, and is at most
+//	    presence.MaxUserID.
 //	S2  Friendship is mutual: both directions exist or neither.
-//	S3  Rev of a friendship rises with every change of it by either side, also
+//	S3  The Rev of a friendship rises with every change of it by either side, also
 //	    over an end and a new beginning; so does a user's AllRev.
 //	S4  History is durable when Append returns nil, and holds each (user, device,
 //	    seq, ts) once, however often it is appended.

@@ -11,14 +11,12 @@ import (
 // them per user and ten million users, so it is packed into 36 bytes: 4-byte
 // words only, and everything that only near friends need is in a slot.
 type friend struct {
-	idLow, idHigh uint32
-	versionLow    uint32
-	versionHigh   uint16 // low 48 bits of the last Version heard, compared as serial numbers: a window of 4 years
-	exit          uint16 // their exit radius in exitSteps, rounded up
-	at            geo.Point
-	told          geo.Point
-	rev           uint16 // low bits of the friendship's Rev, compared as serial numbers (RFC 1982)
-	bits          bits
+	idLow, revLow, versionLow uint32
+	versionHigh, exit         uint16 // exit: their exit radius in exitSteps, rounded up
+	at                        geo.Point
+	told                      geo.Point
+	bits                      bits
+	idHigh, revHigh           uint8
 }
 
 // exitStep is the unit of friend.exit, in metres. Rounding up keeps quiet zones
@@ -57,7 +55,13 @@ func (f *friend) id() presence.UserID {
 	return presence.UserID(f.idHigh)<<32 | presence.UserID(f.idLow)
 }
 
-// supersedes takes v as the last version heard if it is later than that.
+// newFriend returns an entry for id, which is at most presence.MaxUserID.
+func newFriend(id presence.UserID) friend {
+	return friend{idLow: uint32(id), idHigh: uint8(id >> 32)}
+}
+
+// supersedes takes v as the last Version heard if it is later than that. The low
+// 48 bits are kept and compared as serial numbers: a window of four years.
 func (f *friend) supersedes(v presence.Version) bool {
 	known := uint64(f.versionHigh)<<32 | uint64(f.versionLow)
 	if f.has(spoke) && int64((uint64(v)-known)<<16) <= 0 {
@@ -90,10 +94,15 @@ func (f *friend) setMode(m presence.Mode) {
 	f.put(modeNone, m == presence.None)
 }
 
-// newer reports whether rev comes after the one that f has.
-func (f *friend) newer(rev uint64) bool { return laterRev(rev, f.rev) }
+// newer reports whether rev comes after the one that f has. Of a Rev the low 40
+// bits are kept and compared as serial numbers (RFC 1982): a store would have to
+// change half a million million friendships while f is online to confuse them.
+func (f *friend) newer(rev uint64) bool {
+	known := uint64(f.revHigh)<<32 | uint64(f.revLow)
+	return int64((rev-known)<<24) > 0
+}
 
-func laterRev(rev uint64, known uint16) bool { return int16(uint16(rev)-known) > 0 }
+func (f *friend) setRev(rev uint64) { f.revLow, f.revHigh = uint32(rev), uint8(rev>>32) }
 
 // slot is what a user keeps besides of a friend in range: one who follows, is
 // followed or is near.
@@ -135,7 +144,7 @@ func (t *table) find(id presence.UserID) *friend {
 func (t *table) add(id presence.UserID) (f *friend, added bool) {
 	i, ok := t.place(id)
 	if !ok {
-		t.friends = slices.Insert(grown(t.friends), i, friend{idLow: uint32(id), idHigh: uint32(id >> 32)})
+		t.friends = slices.Insert(grown(t.friends), i, newFriend(id))
 	}
 	return &t.friends[i], !ok
 }

@@ -43,7 +43,7 @@ func (t *turn) onShareChanged(m *actors.ShareChanged) {
 		return
 	}
 	t.changedMeanwhile(m.Friend)
-	if w := t.waitingFor(m.Friend); w != nil && (w.share == nil || laterRev(m.Rev, uint16(w.share.Rev))) {
+	if w := t.waitingFor(m.Friend); w != nil && (w.share == nil || m.Rev > w.share.Rev) {
 		w.share = m
 	}
 	f := t.find(m.Friend)
@@ -83,7 +83,7 @@ func (t *turn) shared(f *friend, before presence.Mode) {
 
 // setShare notes how we share with f.
 func (t *turn) setShare(f *friend, share presence.Share, rev uint64) {
-	f.rev = uint16(rev)
+	f.setRev(rev)
 	f.setMode(share.At(t.now))
 	t.setEnd(f.id(), share)
 }
@@ -130,7 +130,7 @@ func (t *turn) endShares() {
 func (t *turn) onFriendChanged(m *actors.FriendChanged) {
 	id := m.Friendship.Friend
 	t.changedMeanwhile(id)
-	if w := t.waitingFor(id); w != nil && (w.change == nil || laterRev(m.Friendship.Rev, uint16(w.change.Friendship.Rev))) {
+	if w := t.waitingFor(id); w != nil && (w.change == nil || m.Friendship.Rev > w.change.Friendship.Rev) {
 		w.change = m
 	}
 	f := t.find(id)

@@ -103,7 +103,7 @@ func (t *turn) admit(sync *syncing, online []presence.UserID) {
 			continue
 		}
 		f, added := t.add(row.Friend)
-		if added || !laterRev(uint64(f.rev), uint16(row.Rev)) {
+		if added || f.newer(row.Rev) {
 			t.setShare(f, row.Mine, row.Rev)
 		}
 	}
@@ -244,10 +244,10 @@ func (t *turn) onFriendLoaded(m *actors.FriendLoaded) {
 	done := *w
 	t.extra.waiting = slices.DeleteFunc(t.extra.waiting, func(w waiting) bool { return w.id == id })
 	row, friends := m.Friendship, m.Friends
-	if c := done.change; c != nil && laterRev(c.Friendship.Rev, uint16(row.Rev)) {
+	if c := done.change; c != nil && c.Friendship.Rev > row.Rev {
 		row, friends = c.Friendship, c.Friends
 	}
-	if sh := done.share; sh != nil && laterRev(sh.Rev, uint16(row.Rev)) {
+	if sh := done.share; sh != nil && sh.Rev > row.Rev {
 		row.Mine, row.Rev = sh.Share, sh.Rev
 	}
 	t.welcome(row, friends, done.told)
@@ -269,7 +269,7 @@ func (t *turn) welcome(row presence.Friendship, friends bool, told *actors.Told)
 		return
 	}
 	f, added := t.add(row.Friend)
-	if added || !laterRev(uint64(f.rev), uint16(row.Rev)) {
+	if added || f.newer(row.Rev) {
 		t.setShare(f, row.Mine, row.Rev)
 	}
 	t.hear(f, told)
@@ -281,7 +281,7 @@ func (t *turn) introduce(row presence.Friendship) {
 	if !t.ready {
 		return // the sync under way, or the one after it, will
 	}
-	stranger := friend{idLow: uint32(row.Friend), idHigh: uint32(row.Friend >> 32)}
+	stranger := newFriend(row.Friend)
 	stranger.setMode(row.Mine.At(t.now))
 	switch mode := t.modeTo(&stranger); {
 	case mode == presence.None:

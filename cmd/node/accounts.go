@@ -17,9 +17,10 @@ import (
 const writeTimeout = 5 * time.Second
 
 // revsAhead is how much later than what was read the Rev of an erased friendship
-// is given: later than any change between the two, and near enough that actors,
-// which compare a part of it, see it as later. Nothing follows an erase (S1).
-const revsAhead = 1000
+// is given: later than any change that any store makes meanwhile, and near enough
+// that actors, which compare 40 bits of it, see it as later. Nothing follows an
+// erase (S1).
+const revsAhead = 1 << 38
 
 // accounts implements gateway.Accounts and gateway.Operator. Each change goes to
 // the store first, then to the actors of both, so what a view shows is never

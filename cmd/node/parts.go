@@ -127,6 +127,7 @@ func (n *Node) openHost(context.Context) (func(context.Context) error, error) {
 	users.Radius, users.MaxRadius = float32(n.cfg.Presence.RadiusM), float32(n.cfg.Presence.MaxRadiusM)
 	users.StaleAfter, users.Grace = n.cfg.Presence.StaleAfter, n.cfg.Presence.OfflineGrace
 	users.Mutual, users.MaxSpeed = n.cfg.Presence.Mutual, n.cfg.Presence.MaxSpeedMPS
+	users.JumpHold = n.cfg.Presence.JumpHold
 	if err := users.Validate(); err != nil {
 		return nil, fmt.Errorf("presence: %w", err)
 	}

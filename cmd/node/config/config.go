@@ -75,9 +75,11 @@ type Presence struct {
 	OfflineGrace time.Duration `koanf:"offline_grace"`
 	// Mutual: a user sees only those friends with whom they themselves share.
 	Mutual bool `koanf:"mutual"`
-	// MaxSpeedMPS in m/s: a fix that would need more is held for a second, in case
+	// MaxSpeedMPS in m/s: a fix that would need more is held for JumpHold, in case
 	// the next one says that it was a mistake; 0 = every fix is believed at once.
 	MaxSpeedMPS float64 `koanf:"max_speed_mps"`
+	// JumpHold is how long such a fix is held; 0 = every fix is believed at once.
+	JumpHold time.Duration `koanf:"jump_hold"`
 }
 
 // Store is where users and history are kept.
@@ -151,7 +153,7 @@ func Default() Config {
 		},
 		Presence: Presence{
 			RadiusM: 8047, MaxRadiusM: 50_000, FixInterval: 30 * time.Second,
-			StaleAfter: 10 * time.Minute, OfflineGrace: 30 * time.Second, Mutual: true, MaxSpeedMPS: 100,
+			StaleAfter: 10 * time.Minute, OfflineGrace: 30 * time.Second, Mutual: true, MaxSpeedMPS: 100, JumpHold: time.Second,
 		},
 		Store:   Store{URL: "sqlite:kith.db"},
 		Log:     Log{Level: "info", Format: "auto"},

@@ -110,6 +110,7 @@ func (p *Presence) validate(fs *Faults) {
 	between(fs, "presence.stale_after", p.StaleAfter, 20*time.Millisecond, 24*time.Hour)
 	between(fs, "presence.offline_grace", p.OfflineGrace, 0, time.Hour)
 	inRange(fs, "presence.max_speed_mps", p.MaxSpeedMPS, 0, 1e6)
+	between(fs, "presence.jump_hold", p.JumpHold, 0, time.Hour)
 	if p.StaleAfter < 2*p.FixInterval {
 		fs.add("presence.stale_after", "is under twice presence.fix_interval, so one lost fix would hide a user", "raise it, or lower presence.fix_interval")
 	}
