@@ -22,6 +22,9 @@ type role func(start json.RawMessage, ask func(answer any) (question json.RawMes
 func roles() map[string]role {
 	return map[string]role{
 		"memory": playMemory,
+		"edge":   playEdge,
+		"bare":   playBare,
+		"crowd":  playCrowd,
 	}
 }
 

@@ -48,6 +48,9 @@ type spent struct {
 
 func (s spent) fixesPerS() float64 { return float64(s.fixes) / s.wall.Seconds() }
 
+// cpuPerFix is in nanoseconds.
+func (s spent) cpuPerFix() float64 { return float64(s.cpu.Nanoseconds()) / float64(s.fixes) }
+
 // round sends fixes of random users for a while, closed loop, and waits for the
 // last.
 func (s side) round(r *rand.Rand, users int, d time.Duration) spent {
@@ -195,8 +198,8 @@ func reportDelivery(b *testing.B, near int, done mark, ours, theirs []spent) {
 		rate = append(rate, ours[i].fixesPerS()*perFix)
 		peerRate = append(peerRate, theirs[i].fixesPerS()*perFix)
 		ratio = append(ratio, ours[i].fixesPerS()/theirs[i].fixesPerS())
-		cpu = append(cpu, float64(ours[i].cpu.Nanoseconds())/float64(ours[i].fixes)/perFix)
-		peerCPU = append(peerCPU, float64(theirs[i].cpu.Nanoseconds())/float64(theirs[i].fixes)/perFix)
+		cpu = append(cpu, ours[i].cpuPerFix()/perFix)
+		peerCPU = append(peerCPU, theirs[i].cpuPerFix()/perFix)
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(median(rate)/1e6, "Mdeliveries/s")
