@@ -36,8 +36,8 @@ build: ## build bin/kith
 test: ## run all tests with the race detector and the services that they ask for (what CI runs)
 	$(GO) run ./internal/testrun -race -- -timeout 15m ./...
 
-race: ## run the unit tests with the race detector, twice, in shuffled order
-	$(GO) test -race -short -shuffle on -count 2 -timeout 15m ./...
+race: ## run the short tests with the race detector, twice, in shuffled order
+	$(GO) run ./internal/testrun -race -ci=false -- -short -shuffle on -count 2 -timeout 15m ./...
 
 check: ## before each commit: format, vet, staticcheck, architecture, short tests
 	@$(MAKE) --no-print-directory lint
