@@ -25,12 +25,13 @@ func (t *turn) onReport(m *actors.Report) {
 		since = last - d.last
 	}
 	d.last, d.seq = last, newest.Seq
-	if !newest.Coarse() && t.leaps(newest, max(since, t.now-t.heard)) {
+	leap := !newest.Coarse() && t.leaps(newest, max(since, t.now-t.heard))
+	t.heard, t.still = t.now, false
+	if leap {
 		t.hold(newest, b.Received)
-		t.heard, t.still = t.now, false
-		return
+	} else {
+		t.take(newest, b.Received)
 	}
-	t.take(newest, b.Received)
 }
 
 // newest returns the fix of b that is newer than all from this device and the
@@ -105,7 +106,6 @@ func (t *turn) take(fix *presence.Fix, born presence.Micros) {
 		Battery: fix.Battery, State: presence.Live, Precision: presence.Exact, Born: born,
 	}
 	t.area = nil
-	t.heard, t.still = t.now, false
 	if fix.Coarse() {
 		t.out.Count(actors.FixCoarse, 1)
 		t.oweReport(false)
