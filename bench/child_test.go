@@ -25,6 +25,8 @@ func roles() map[string]role {
 		"edge":   playEdge,
 		"bare":   playBare,
 		"crowd":  playCrowd,
+		"load":   playLoad,
+		"relay":  playRelay,
 	}
 }
 
