@@ -124,8 +124,10 @@ func goTest(ctx context.Context, out io.Writer, args, env []string, ci bool) (ok
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = out
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
+	// go does not pass a signal on to the tests that it runs: the group gets it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = stopWithin
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return false, err
@@ -138,11 +140,12 @@ func goTest(ctx context.Context, out io.Writer, args, env []string, ci bool) (ok
 	readErr := report.read(stdout)
 	exit := cmd.Wait()
 	report.totals(time.Since(began))
+	if ctx.Err() != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what did not listen
+		return false, errors.New("interrupted")
+	}
 	if readErr != nil {
 		return false, readErr
-	}
-	if ctx.Err() != nil {
-		return false, errors.New("interrupted")
 	}
 	if ci && len(report.skipped) > 0 {
 		fmt.Fprintln(out, "FAIL: in CI nothing may be skipped")

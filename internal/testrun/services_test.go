@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -182,4 +183,40 @@ func TestGoTest_result(t *testing.T) {
 			require.Contains(t, out.String(), "1 packages, ")
 		})
 	}
+}
+
+// An interrupt ends go and the tests that it runs, also those that do not listen.
+func TestGoTest_interrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a made-up project")
+	}
+	t.Chdir(t.TempDir())
+	const src = "package p\n\nimport (\n\t\"os\"\n\t\"strconv\"\n\t\"testing\"\n)\n\n" +
+		"func TestA(t *testing.T) {\n\tos.WriteFile(\"pid\", []byte(strconv.Itoa(os.Getpid())), 0o600)\n\tselect {}\n}\n" +
+		"func TestB(t *testing.T) {\n\tt.Parallel()\n}\n"
+	require.NoError(t, errors.Join(
+		os.WriteFile("go.mod", []byte("module p\n"), 0o600),
+		os.WriteFile("p_test.go", []byte(src), 0o600)))
+	ctx, cancel := context.WithCancel(t.Context())
+	pid := make(chan int, 1)
+	go func() {
+		defer cancel()
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for range tick.C {
+			text, _ := os.ReadFile("pid")
+			if n, err := strconv.Atoi(string(text)); err == nil {
+				pid <- n
+				return
+			}
+			if t.Context().Err() != nil {
+				return
+			}
+		}
+	}()
+	ok, err := goTest(ctx, &strings.Builder{}, []string{"test", "-json", "-timeout", "60s", "./..."}, nil, false)
+	require.False(t, ok)
+	require.ErrorContains(t, err, "interrupted")
+	process := <-pid
+	require.Eventually(t, func() bool { return syscall.Kill(process, 0) != nil }, 5*time.Second, 20*time.Millisecond)
 }
