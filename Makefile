@@ -11,10 +11,12 @@ FUZZTIME ?= 60s
 # How long `make soak` takes: random worlds of actors, and time of faults.
 WORLDS ?= 10000
 SOAK   ?= 1h
-# Which benchmarks `make bench` runs, how often, and where.
+# Which benchmarks `make bench` runs, how often, and where; how often `make
+# benchdiff` and `make bench-save` run them.
 BENCH      ?= .
 BENCHCOUNT ?= 1
-BENCHDIRS  ?= $(wildcard bench geo wire store actors/host gateway)
+BENCHDIRS  ?= bench
+BENCHRUNS  ?= 6
 
 # The sources may stand in somebody else's checkout, where git refuses to answer.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
@@ -22,7 +24,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race check format lint fuzz bench bench-save benchdiff golden demo soak clean
+.PHONY: help run build test race check format lint fuzz bench bench-doc bench-save benchdiff golden demo soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,19 +57,22 @@ format: ## format all Go files
 fuzz: ## run every fuzz target for FUZZTIME (60s)
 	@GO='$(GO)' FUZZTIME='$(FUZZTIME)' sh scripts/fuzz.sh
 
-bench: ## run the benchmarks; BENCH=regexp BENCHCOUNT=n BENCHDIRS='geo wire'
+bench: ## run the benchmarks (6 minutes); BENCH=regexp BENCHCOUNT=n BENCHDIRS='geo wire'
 	@mkdir -p $(OUT)
 	@sh scripts/machine.sh
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) -timeout 60m \
+	$(GO) test -run '^$$' -bench '$(BENCH)' $(if $(filter bench,$(BENCHDIRS)),,-benchmem) -count $(BENCHCOUNT) -timeout 120m \
 		$(foreach d,$(BENCHDIRS),./$(d)/...) | tee $(OUT)/bench.txt
 
-bench-save: ## run the benchmarks 6 times and keep them as the baseline
-	@$(MAKE) --no-print-directory bench BENCHCOUNT=6
+bench-doc: ## run the benchmarks and put their table into docs/benchmarks.md
+	@KITH_BENCH_DOC='$(CURDIR)/docs/benchmarks.md' $(MAKE) --no-print-directory bench
+
+bench-save: ## run the benchmarks BENCHRUNS (6) times and keep them as the baseline
+	@$(MAKE) --no-print-directory bench BENCHCOUNT=$(BENCHRUNS)
 	@mv $(OUT)/bench.txt $(OUT)/bench-baseline.txt
 
-benchdiff: ## run the benchmarks 6 times and compare them with the baseline
+benchdiff: ## run the benchmarks BENCHRUNS (6) times and compare them with the baseline
 	@test -f $(OUT)/bench-baseline.txt || { echo 'no baseline: run make bench-save on the commit to compare with'; exit 1; }
-	@$(MAKE) --no-print-directory bench BENCHCOUNT=6
+	@$(MAKE) --no-print-directory bench BENCHCOUNT=$(BENCHRUNS)
 	$(GO) tool benchstat $(OUT)/bench-baseline.txt $(OUT)/bench.txt
 
 golden: ## write the golden files anew; review the diff

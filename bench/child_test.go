@@ -52,10 +52,11 @@ func play(name string) error {
 
 // child is a process that plays a part.
 type child struct {
-	b   *testing.B
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
+	b    *testing.B
+	name string
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
 }
 
 // startChild starts a process with the given part and waits until it is ready;
@@ -66,7 +67,7 @@ func startChild(b *testing.B, name string, start, ready any, env ...string) *chi
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := &child{b: b, cmd: exec.Command(self)}
+	c := &child{b: b, name: name, cmd: exec.Command(self)}
 	c.cmd.Env = append(append(os.Environ(), roleVariable+"="+name), env...)
 	c.cmd.Stderr = os.Stderr
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -89,21 +90,19 @@ func startChild(b *testing.B, name string, start, ready any, env ...string) *chi
 func (c *child) ask(question, answer any) {
 	c.b.Helper()
 	if err := json.NewEncoder(c.in).Encode(question); err != nil {
-		c.b.Fatalf("%s: %v", c.name(), err)
+		c.b.Fatalf("%s: %v", c.name, err)
 	}
 	line, err := c.out.ReadBytes('\n')
 	if err != nil {
-		c.b.Fatalf("%s ended: %v", c.name(), err)
+		c.b.Fatalf("%s ended: %v", c.name, err)
 	}
 	if answer == nil {
 		return
 	}
 	if err := json.Unmarshal(line, answer); err != nil {
-		c.b.Fatalf("%s: %v in %q", c.name(), err, line)
+		c.b.Fatalf("%s: %v in %q", c.name, err, line)
 	}
 }
-
-func (c *child) name() string { return c.cmd.Env[len(c.cmd.Env)-1] }
 
 // stop closes the pipe, on which the child ends, and ends it if it does not.
 func (c *child) stop() {

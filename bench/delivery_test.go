@@ -14,14 +14,14 @@ const (
 	perVillage = 100
 	degree     = 40
 
-	rounds = 3
+	rounds = 5
 	// underWay is how many fixes may be under way, as in research: some message
 	// waits at every fourth actor.
 	underWay = 2048
 )
 
 // roundTime is how long a side works before the other takes its turn.
-var roundTime = fromEnv("KITH_BENCH_ROUND", 700*time.Millisecond, time.ParseDuration)
+var roundTime = fromEnv("KITH_BENCH_ROUND", time.Second, time.ParseDuration)
 
 // fromEnv is what a variable says, or otherwise.
 func fromEnv[T any](name string, otherwise T, parse func(string) (T, error)) T {
@@ -205,6 +205,7 @@ func reportDelivery(b *testing.B, near int, done mark, ours, theirs []spent) {
 	b.ReportMetric(median(rate)/1e6, "Mdeliveries/s")
 	b.ReportMetric(median(peerRate)/1e6, "peer-Mdeliveries/s")
 	b.ReportMetric(median(ratio), "x-peer")
+	b.ReportMetric(median(peerCPU)/median(cpu), "x-peer-cpu")
 	b.ReportMetric(median(cpu), "cpu-ns/delivery")
 	b.ReportMetric(median(peerCPU), "peer-cpu-ns/delivery")
 	b.ReportMetric(median(rate)/perFix, "fixes/s")

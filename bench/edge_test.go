@@ -90,6 +90,7 @@ type served struct {
 	Now    memoryUse
 	Users  int
 	Held   uint64 // RSS as it was before memory was given back
+	Top    []holder
 }
 
 // playEdge is Kith's gateway, host and user actors in a process, with friends
@@ -160,12 +161,14 @@ func bareReader(nc net.Conn) {
 // answerMemory says where the server is, and at every question what it holds.
 func answerMemory(addr string, users func() int, ask func(any) (json.RawMessage, error)) error {
 	now := served{Addr: addr, Before: memoryNow()}
+	before := holding()
 	for {
 		if _, err := ask(now); err != nil {
 			return nil // the parent has gone
 		}
 		now.Held, now.Users = residentBytes(), users()
 		now.Now = memoryNow()
+		now.Top = holders(before)
 	}
 }
 

@@ -26,11 +26,15 @@ func BenchmarkIdleConn(b *testing.B) {
 	b.ReportMetric(ours, "B/conn")
 	b.ReportMetric(each(kith.Held, kith.Before.RSS), "held-B/conn")
 	b.ReportMetric(each(kith.Now.Heap, kith.Before.Heap), "heap-B/conn")
+	b.ReportMetric(each(kith.Now.Spans, kith.Before.Spans), "span-B/conn")
 	b.ReportMetric(each(kith.Now.Stack, kith.Before.Stack), "stack-B/conn")
 	b.ReportMetric(floor, "floor-B/conn")
 	b.ReportMetric(each(bare.Now.Heap, bare.Before.Heap), "floor-heap-B/conn")
 	b.ReportMetric(each(bare.Now.Stack, bare.Before.Stack), "floor-stack-B/conn")
 	b.ReportMetric(ours/floor, "x-floor")
+	if testing.Verbose() {
+		logHolders(b, kith.Top, idleConns)
+	}
 	results.add(figure{
 		Name: "process memory of an idle connection with its user, 10 000 open", Unit: "B", Value: ours,
 		Peer: "gobwas alone, no user", Than: floor, Ratio: ours / floor, Goal: "≤ 8 192 B", Met: ours <= goal,
@@ -41,7 +45,7 @@ func BenchmarkIdleConn(b *testing.B) {
 // when they have been quiet for a moment.
 func idle(b *testing.B, kind string, plain bool) (s served) {
 	b.Helper()
-	server := startChild(b, kind, idleConns, &s)
+	server := startChild(b, kind, idleConns, &s, rateVariable+"=16384")
 	defer server.stop()
 	var open int
 	crowd := startChild(b, "crowd", crowdOrder{Addr: s.Addr, Conns: idleConns, Plain: plain}, &open)

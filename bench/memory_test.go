@@ -154,6 +154,12 @@ func holders(before map[string]float64) []holder {
 	return all[:min(len(all), 12)]
 }
 
+func logHolders(b *testing.B, top []holder, of int) {
+	for _, h := range top {
+		b.Logf("%8.1f B  %s", h.Bytes/float64(of), h.Where)
+	}
+}
+
 // firstOurs is the first function of Kith in a stack.
 func firstOurs(stack []uintptr) string {
 	frames := runtime.CallersFrames(stack)
@@ -182,9 +188,9 @@ func BenchmarkUserMemory(b *testing.B) {
 	b.ReportMetric(perUser(r.Growth.Heap), "B/user")
 	b.ReportMetric(perUser(r.Growth.Spans), "span-B/user")
 	b.ReportMetric(perUser(r.Growth.RSS), "rss-B/user")
-	b.Logf("a user: %s", sizes())
-	for _, h := range r.Top {
-		b.Logf("%8.1f B/user  %s", h.Bytes/float64(r.Users), h.Where)
+	if testing.Verbose() {
+		b.Logf("a user: %s", sizes())
+		logHolders(b, r.Top, r.Users)
 	}
 	results.add(figure{
 		Name: "heap of a user online, 40 friends online, 4 in range", Unit: "B", Value: perUser(r.Growth.Heap),

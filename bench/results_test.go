@@ -13,46 +13,68 @@ import (
 	"testing"
 )
 
-// figure is one line of the table that a run ends with.
+// figure is what one run of a benchmark has to say, for the table at the end.
 type figure struct {
 	Name  string
 	Unit  string
 	Value float64
 	Peer  string  // what did the same job in the same run; "" = nothing
 	Than  float64 // the peer's figure in Unit
-	Ratio float64 // Kith to peer, or peer to Kith where that is said in Goal
+	Ratio float64 // how many times better than the peer; for floors, how much of them
 	Goal  string  // "" = none
 	Met   bool
 }
 
-// table is the figures of a run.
+// table is the figures of all runs, in the order in which they first came.
 type table struct {
-	mu      sync.Mutex
-	figures []figure
+	mu    sync.Mutex
+	lines [][]figure // one for each name, with all runs of it
 }
 
-// results is this run's.
+// results is this process's.
 var results table
 
-// add puts f into the table; a later one of the same name takes its place, since
-// a benchmark may be run several times.
+// add puts f into the table.
 func (t *table) add(f figure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range t.figures {
-		if t.figures[i].Name == f.Name {
-			t.figures[i] = f
+	for i := range t.lines {
+		if t.lines[i][0].Name == f.Name {
+			t.lines[i] = append(t.lines[i], f)
 			return
 		}
 	}
-	t.figures = append(t.figures, f)
+	t.lines = append(t.lines, []figure{f})
+}
+
+// middle is the median of what several runs said. A goal is met if most met it.
+func middle(runs []figure) figure {
+	of := func(get func(figure) float64) float64 {
+		values := make([]float64, len(runs))
+		for i, f := range runs {
+			values[i] = get(f)
+		}
+		return median(values)
+	}
+	m := runs[0]
+	m.Value = of(func(f figure) float64 { return f.Value })
+	m.Than = of(func(f figure) float64 { return f.Than })
+	m.Ratio = of(func(f figure) float64 { return f.Ratio })
+	m.Met = of(func(f figure) float64 {
+		if f.Met {
+			return 1
+		}
+		return 0
+	}) > 0.5
+	return m
 }
 
 // markdown is the table with the machine that it was made on above.
 func (t *table) markdown(machine string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n| what | goal | measured | peer or floor, same run | ratio | met |\n|---|---|---|---|---|---|\n", machine)
-	for _, f := range t.figures {
+	for _, runs := range t.lines {
+		f := middle(runs)
 		peer, ratio, met := "–", "–", "–"
 		if f.Peer != "" {
 			peer, ratio = fmt.Sprintf("%s: %s", f.Peer, quantity(f.Than, f.Unit)), quantity(f.Ratio, "×")
@@ -92,7 +114,7 @@ var between = regexp.MustCompile(`(?s)(<!-- table -->\n).*(<!-- /table -->)`)
 // publish prints the table, and puts it into the document that KITH_BENCH_DOC
 // names.
 func (t *table) publish(w io.Writer) error {
-	if len(t.figures) == 0 {
+	if len(t.lines) == 0 {
 		return nil
 	}
 	text := t.markdown(machine())

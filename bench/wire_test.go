@@ -53,14 +53,14 @@ type jsonNear struct {
 
 // BenchmarkWire is client frames in and out beside encoding/json with structs.
 func BenchmarkWire(b *testing.B) {
-	pair(b, "decode fix", benchDecode, benchDecodeJSON)
+	pair(b, "decode-fix", benchDecode, benchDecodeJSON)
 	for _, n := range []int{1, 100} {
 		near, plain := friendsFrame(n)
 		// What is the same for every receiver is encoded once per position, so the
 		// first of several receivers costs more than the others.
-		pair(b, fmt.Sprintf("encode friends, %d, first receiver", n),
+		pair(b, fmt.Sprintf("encode-friends=%d/first", n),
 			func(b *testing.B) { benchEncode(b, near, true) }, func(b *testing.B) { benchEncodeJSON(b, plain) })
-		pair(b, fmt.Sprintf("encode friends, %d, next receivers", n),
+		pair(b, fmt.Sprintf("encode-friends=%d/next", n),
 			func(b *testing.B) { benchEncode(b, near, false) }, func(b *testing.B) { benchEncodeJSON(b, plain) })
 	}
 }
@@ -79,7 +79,7 @@ func pair(b *testing.B, name string, kith, peer func(*testing.B)) {
 			return // only this one was asked for
 		}
 		b.ReportMetric(than/ns, "x-peer")
-		results.add(figure{Name: name, Unit: "ns", Value: ns, Peer: "encoding/json", Than: than, Ratio: than / ns})
+		results.add(figure{Name: "frame: " + name, Unit: "ns", Value: ns, Peer: "encoding/json", Than: than, Ratio: than / ns})
 	})
 }
 
