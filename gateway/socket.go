@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -104,7 +103,7 @@ func (s *Sockets) mayConnect(r *http.Request) (reason string, _ *Problem) {
 		p := newProblem(http.StatusBadRequest, wire.BadField, "none of the offered subprotocols is served; offer %s, or none", Subprotocol)
 		p.Field = "Sec-WebSocket-Protocol"
 		return "subprotocol", p
-	case !s.ipMay(r.RemoteAddr, now), !s.node.AllowN(now, 1):
+	case !s.ipMay(r, now), !s.node.AllowN(now, 1):
 		return "rate", comeBack("too many connections are being opened; try again")
 	}
 	return "", nil
@@ -130,18 +129,15 @@ func offersOurs(offers []string) bool {
 	return none
 }
 
-// ipMay reports whether one more connection may come from an address. A proxy
-// on this machine stands for many clients, and limits them itself.
-func (s *Sockets) ipMay(remote string, now time.Time) bool {
+// ipMay reports whether one more connection may come from where r came from. An
+// address on this machine stands for a proxy that is not known as one, and may
+// stand for many clients.
+func (s *Sockets) ipMay(r *http.Request, now time.Time) bool {
 	if s.hub.cfg.IPConnects == 0 {
 		return true
 	}
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return true
-	}
-	ip := at.Addr().Unmap()
-	if ip.IsLoopback() {
+	ip, ok := s.hub.cfg.Proxies.Client(r)
+	if !ok || ip.IsLoopback() {
 		return true
 	}
 	if ip.Is6() {

@@ -14,6 +14,7 @@ const MinRadius = 100
 type SocketConfig struct {
 	Node    string  // this node's name, told to clients
 	Origins Origins // of browser pages that may connect
+	Proxies Proxies // whose X-Forwarded-For is believed
 
 	MaxFrameBytes int     // largest message of a client; 1 024 to 1 048 576
 	FixesPerS     float64 // frames a second one connection may send for long; > 0

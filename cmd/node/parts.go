@@ -95,10 +95,14 @@ func (n *Node) openHub(opt nodeOptions) (func(context.Context) error, error) {
 	c.Node = n.instance.String()
 	c.Origins = n.origins(opt)
 	c.MaxFrameBytes, c.FixesPerS = n.cfg.Gateway.MaxFrameBytes, n.cfg.Gateway.FixesPerS
+	c.ConnectsPerS, c.IPConnects = n.cfg.Gateway.ConnectsPerS, n.cfg.Gateway.IPConnectsPerS
 	c.MaxRadius = n.cfg.Presence.MaxRadiusM
 	c.FixInterval, c.StaleAfter = n.cfg.Presence.FixInterval, n.cfg.Presence.StaleAfter
 	c.Now = n.now
 	var err error
+	if c.Proxies, err = gateway.ParseProxies(n.cfg.Gateway.TrustedProxies); err != nil {
+		return nil, err
+	}
 	if n.hub, err = gateway.NewHub(c, n.metrics, n.log); err != nil {
 		return nil, err
 	}

@@ -57,6 +57,15 @@ type Gateway struct {
 	MaxFrameBytes int `koanf:"max_frame_bytes"`
 	// FixesPerS is how many fixes a second one connection may send for long.
 	FixesPerS float64 `koanf:"fixes_per_s"`
+	// TrustedProxies are addresses and ranges ("10.0.0.0/8") of proxies whose
+	// X-Forwarded-For is believed; none = the peer is the client.
+	TrustedProxies []string `koanf:"trusted_proxies"`
+	// ConnectsPerS is how many new connections a second the node takes, twice as
+	// many at once; 0 = no limit.
+	ConnectsPerS float64 `koanf:"connects_per_s"`
+	// IPConnectsPerS is the same for one address (IPv6: one /64), five times as
+	// many at once; 0 = no limit. Loopback has none.
+	IPConnectsPerS float64 `koanf:"ip_connects_per_s"`
 }
 
 // Presence is the rules of who is seen.
@@ -150,6 +159,7 @@ func Default() Config {
 		Auth: Auth{APIKeys: []Secret{}},
 		Gateway: Gateway{
 			Origins: []string{}, MaxFrameBytes: 65536, FixesPerS: 5,
+			TrustedProxies: []string{}, ConnectsPerS: 500, IPConnectsPerS: 20,
 		},
 		Presence: Presence{
 			RadiusM: 8047, MaxRadiusM: 50_000, FixInterval: 30 * time.Second,

@@ -91,6 +91,11 @@ func (g *Gateway) validate(fs *Faults) {
 	}
 	inRange(fs, "gateway.max_frame_bytes", float64(g.MaxFrameBytes), 1024, 1<<20)
 	inRange(fs, "gateway.fixes_per_s", g.FixesPerS, 0.01, 1000)
+	if _, err := gateway.ParseProxies(g.TrustedProxies); err != nil {
+		fs.add("gateway.trusted_proxies", "has an entry that is no address: "+err.Error(), "write addresses, or ranges such as 10.0.0.0/8")
+	}
+	inRange(fs, "gateway.connects_per_s", g.ConnectsPerS, 0, 1e6)
+	inRange(fs, "gateway.ip_connects_per_s", g.IPConnectsPerS, 0, 1e6)
 }
 
 // The least and most metres that a view may reach. Actors keep the exit radius
