@@ -10,8 +10,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
-	"github.com/kith-nearby/kith/cmd/node/client"
 	"github.com/kith-nearby/kith/cmd/node/config"
+	"github.com/kith-nearby/kith/sdk/go/kith"
 )
 
 func TestE2E_TwoFriendsMeetAndPart(t *testing.T) {
@@ -106,7 +106,7 @@ func TestE2E_TwoDevicesAreOneUser(t *testing.T) {
 	time.Sleep(2 * tw.cfg.Presence.OfflineGrace)
 	require.Empty(t, alice.has(), "bob still has the watch")
 	second := tw.person("bob", "watch")
-	var closed *client.ClosedError
+	var closed *kith.ClosedError
 	require.ErrorAs(t, <-watch.over, &closed)
 	watch.over <- nil
 	require.Equal(t, 4003, closed.Code)
@@ -148,7 +148,7 @@ func TestE2E_ABlockLooksLikeAnAccountThatEnded(t *testing.T) {
 	alice.at(50)
 	bob.at(60)
 	refused, none := bob.Friend(t.Context(), "request", "alice"), bob.Friend(t.Context(), "request", "nobody-at-all")
-	var a, b *client.ServerError
+	var a, b *kith.ServerError
 	require.ErrorAs(t, refused, &a)
 	require.ErrorAs(t, none, &b)
 	require.Equal(t, "not_found", a.Code)
@@ -212,7 +212,7 @@ func TestE2E_HTTP(t *testing.T) {
 	}
 	report("alice", 52.5)
 	report("bob", 52.501)
-	var view struct{ Near []client.Friend }
+	var view struct{ Near []kith.Friend }
 	require.Eventually(t, func() bool {
 		_, body := tw.call(http.MethodGet, "/v1/nearby", tw.token("alice"), nil)
 		return json.Unmarshal([]byte(body), &view) == nil && len(view.Near) == 1
@@ -249,7 +249,7 @@ func TestE2E_ARestartKeepsHistory(t *testing.T) {
 func TestE2E_CloseSendsClientsAway(t *testing.T) {
 	tw := newTown(t, nil)
 	alice := tw.person("alice", "phone")
-	_, err := alice.Fix(client.Fix{Lat: 52.5, Lng: 13.4})
+	_, err := alice.Fix(kith.Fix{Lat: 52.5, Lng: 13.4})
 	require.NoError(t, err)
 	began := time.Now()
 	tw.close()

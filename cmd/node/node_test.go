@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/kith-nearby/kith/cmd/node/client"
 	"github.com/kith-nearby/kith/cmd/node/config"
+	"github.com/kith-nearby/kith/sdk/go/kith"
 	"github.com/kith-nearby/kith/store/sqlite"
 )
 
@@ -109,7 +109,7 @@ func TestNode_CloseWithoutTimeIsQuick(t *testing.T) {
 	tw := newTown(t, func(c *config.Config) { c.Node.DrainWithin = time.Hour })
 	for _, name := range []string{"a", "b", "c"} {
 		p := tw.person(name, "phone")
-		_, err := p.Fix(client.Fix{Lat: 52.5, Lng: 13.4})
+		_, err := p.Fix(kith.Fix{Lat: 52.5, Lng: 13.4})
 		require.NoError(t, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/kith-nearby/kith/cmd/node/client"
 	"github.com/kith-nearby/kith/presence"
+	"github.com/kith-nearby/kith/sdk/go/kith"
 	"github.com/kith-nearby/kith/store"
 )
 
@@ -60,7 +60,7 @@ func (p *process) exit(t *testing.T, within time.Duration) int {
 // crowd is clients that send fixes until they are told to stop.
 type crowd struct {
 	tw      *town
-	clients []*client.Client
+	clients []*kith.Client
 	hang    context.CancelFunc
 	over    chan struct{}
 }
@@ -76,7 +76,7 @@ func (tw *town) crowd(n int, every time.Duration) *crowd {
 	})
 	for i := range n {
 		user := fmt.Sprintf("user%d", i)
-		p := client.New(client.Options{
+		p := kith.New(kith.Options{
 			URL:   "ws://" + tw.cfg.Node.Listen + "/v1/ws",
 			Token: func(context.Context) (string, error) { return tw.token(user), nil }, PerS: 1000,
 		})
@@ -90,7 +90,7 @@ func (tw *town) crowd(n int, every time.Duration) *crowd {
 			tick := time.NewTicker(every)
 			defer tick.Stop()
 			for k := 0; k < 200; k++ {
-				_, _ = p.Fix(client.Fix{Lat: 52.5, Lng: 13.4})
+				_, _ = p.Fix(kith.Fix{Lat: 52.5, Lng: 13.4})
 				select {
 				case <-tick.C:
 				case <-ctx.Done():

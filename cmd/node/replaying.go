@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kith-nearby/kith/cmd/node/client"
 	"github.com/kith-nearby/kith/gateway"
 	"github.com/kith-nearby/kith/presence"
+	"github.com/kith-nearby/kith/sdk/go/kith"
 )
 
 // Times of a replay.
@@ -32,7 +32,7 @@ type replay struct {
 	auth    *gateway.Auth
 	console *console
 
-	clients []*client.Client
+	clients []*kith.Client
 	began   time.Time
 
 	mu      sync.Mutex
@@ -83,18 +83,18 @@ func (r *replay) run(ctx context.Context) error {
 	return errors.Join(r.report(), flushed)
 }
 
-func (r *replay) client(user presence.PublicID) *client.Client {
+func (r *replay) client(user presence.PublicID) *kith.Client {
 	first := true
-	return client.New(client.Options{
+	return kith.New(kith.Options{
 		URL: r.url, Device: "replay", Radius: r.radius,
 		Token: func(context.Context) (string, error) { return r.auth.Issue(user, r.ttl, r.console.now()) },
-		OnConnected: func(client.Connected) {
+		OnConnected: func(kith.Connected) {
 			if first {
 				first = false
 				r.update(func() { r.open++ })
 			}
 		},
-		OnFriends: func(m client.Friends) {
+		OnFriends: func(m kith.Friends) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			for _, n := range m.Near {
@@ -106,7 +106,7 @@ func (r *replay) client(user presence.PublicID) *client.Client {
 				r.gone[g.Reason]++
 			}
 		},
-		OnError: func(e *client.ServerError) {
+		OnError: func(e *kith.ServerError) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.errors[e.Code]++
@@ -145,7 +145,7 @@ func (r *replay) connected(ctx context.Context) error {
 }
 
 // send sends one track, each position when its time has come.
-func (r *replay) send(ctx context.Context, c *client.Client, t track) {
+func (r *replay) send(ctx context.Context, c *kith.Client, t track) {
 	for _, p := range t.points {
 		due := r.began.Add(time.Duration(float64(p.at) / r.speed))
 		timer := time.NewTimer(due.Sub(r.console.now()))
@@ -177,8 +177,8 @@ func (r *replay) flush(ctx context.Context) error {
 	return nil
 }
 
-func (r *replay) sum() client.Stats {
-	var all client.Stats
+func (r *replay) sum() kith.Stats {
+	var all kith.Stats
 	for _, c := range r.clients {
 		s := c.Stats()
 		all.Connections += s.Connections

@@ -15,10 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/kith-nearby/kith/cmd/node/client"
 	"github.com/kith-nearby/kith/cmd/node/config"
 	"github.com/kith-nearby/kith/gateway"
 	"github.com/kith-nearby/kith/presence"
+	"github.com/kith-nearby/kith/sdk/go/kith"
 )
 
 // Tests over real sockets poll, since other processes take their own time.
@@ -142,7 +142,7 @@ func (tw *town) call(method, path, bearer string, body any) (status int, answer 
 
 // person is one device of a user, with what it has seen.
 type person struct {
-	*client.Client
+	*kith.Client
 	t    *testing.T
 	hang context.CancelFunc
 	over chan error
@@ -160,16 +160,16 @@ func (tw *town) person(user, device string) *person {
 		p.seen = append(p.seen, fmt.Sprintf(format, args...))
 	}
 	connected := make(chan struct{}, 1)
-	p.Client = client.New(client.Options{
+	p.Client = kith.New(kith.Options{
 		URL: "ws" + strings.TrimPrefix(tw.url, "http") + "/v1/ws", Device: device,
 		Token: func(context.Context) (string, error) { return tw.token(user), nil },
-		OnConnected: func(client.Connected) {
+		OnConnected: func(kith.Connected) {
 			select {
 			case connected <- struct{}{}:
 			default:
 			}
 		},
-		OnFriends: func(m client.Friends) {
+		OnFriends: func(m kith.Friends) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			for _, n := range m.Near {
@@ -182,7 +182,7 @@ func (tw *town) person(user, device string) *person {
 				note("gone %s %s", g.User, g.Reason)
 			}
 		},
-		OnNotice: func(n client.Notice) {
+		OnNotice: func(n kith.Notice) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			note("%s %s", n.Op, n.User)
@@ -221,7 +221,7 @@ func (p *person) leave() {
 // at sends a position, metres north of a place in Berlin, and waits for its ack.
 func (p *person) at(metres float64) {
 	p.t.Helper()
-	_, err := p.Fix(client.Fix{Lat: 52.5 + metres/111_195, Lng: 13.4})
+	_, err := p.Fix(kith.Fix{Lat: 52.5 + metres/111_195, Lng: 13.4})
 	require.NoError(p.t, err)
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
@@ -252,9 +252,9 @@ func (p *person) has() []string {
 }
 
 // seesAt waits until user is in the view, about so many metres away.
-func (p *person) seesAt(user string, metres float64) client.Friend {
+func (p *person) seesAt(user string, metres float64) kith.Friend {
 	p.t.Helper()
-	var f client.Friend
+	var f kith.Friend
 	require.Eventually(p.t, func() bool {
 		var ok bool
 		f, ok = p.View()[user]

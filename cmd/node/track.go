@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kith-nearby/kith/cmd/node/client"
 	"github.com/kith-nearby/kith/geo"
 	"github.com/kith-nearby/kith/presence"
+	"github.com/kith-nearby/kith/sdk/go/kith"
 )
 
 // maxTracks bounds the clients of one replay, maxPoints the positions.
@@ -33,7 +33,7 @@ type track struct {
 // point is one recorded position; at counts from the first of the file.
 type point struct {
 	at  time.Duration
-	fix client.Fix
+	fix kith.Fix
 }
 
 // recording is a file of tracks.
@@ -117,7 +117,7 @@ func readRecording(r io.Reader, outliers bool) (*recording, error) {
 // rawPoint has its time as the file has it, in unix seconds.
 type rawPoint struct {
 	t   float64
-	fix client.Fix
+	fix kith.Fix
 }
 
 func (rec *recording) add(byUser map[presence.PublicID]*[]rawPoint, c columns, row []string, outliers bool) error {

@@ -1,4 +1,4 @@
-package client
+package kith
 
 import (
 	"context"
@@ -54,15 +54,16 @@ func (s *socket) onFriends(text []byte) error {
 }
 
 func (s *socket) onAck(text []byte) error {
-	return decode(text, func(m ack) {
-		if m.Seq == nil {
-			return
-		}
-		s.client.settle(func(c *Client) {
+	return decode(text, func(m Ack) {
+		c := s.client
+		c.settle(func(c *Client) {
 			before := len(c.pending.fixes)
-			c.pending.acked(*m.Seq)
+			c.pending.acked(m.Seq)
 			c.stats.Acked += uint64(before - len(c.pending.fixes))
 		})
+		if c.opt.OnAck != nil {
+			c.opt.OnAck(m)
+		}
 	})
 }
 
@@ -78,6 +79,9 @@ func (s *socket) onError(text []byte) error {
 					c.stats.Refused++
 				}
 			})
+			if m.Temporary {
+				c.nudge() // the sender sets its clock for the repetition
+			}
 		}
 		if !asked && c.opt.OnError != nil {
 			c.opt.OnError(&m)

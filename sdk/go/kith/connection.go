@@ -1,4 +1,4 @@
-package client
+package kith
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const (
 	subprotocol  = "kith.v1.json"
 )
 
-var errToken = errors.New("client: there is no token")
+var errToken = errors.New("kith: there is no token")
 
 // connection is one life of the socket. worked says that the server answered the
 // connect.
@@ -89,13 +89,8 @@ func (s *socket) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer end() // a socket that cannot be written to is not read either
-		s.send(life)
-	})
-	wg.Go(func() {
-		select {
-		case <-ctx.Done():
+		if s.send(life, ctx.Done()) {
 			_ = s.ws.Close(websocket.StatusNormalClosure, "")
-		case <-life.Done():
 		}
 	})
 	err := s.read(life)
@@ -119,23 +114,21 @@ func (s *socket) read(ctx context.Context) error {
 	}
 }
 
-// send writes what there is until the connection ends.
-func (s *socket) send(ctx context.Context) {
-	repeat := time.NewTicker(repeatAfter)
-	defer repeat.Stop()
+// send writes what there is until the connection ends, or until leave: then it
+// is to say goodbye.
+func (s *socket) send(ctx context.Context, leave <-chan struct{}) (goodbye bool) {
 	ready := s.ready
-	wake := s.client.wake
-	var paced <-chan time.Time // set while fixes wait for their turn
+	var wake <-chan struct{} // nothing but the urgent before the server's welcome
+	var paced, repeat <-chan time.Time
 	for {
-		if ready != nil {
-			wake = nil // nothing but the urgent before the server's welcome
-		}
 		select {
 		case <-ctx.Done():
-			return
+			return false
+		case <-leave:
+			return true
 		case text := <-s.urgent:
 			if s.write(ctx, text) != nil {
-				return
+				return false
 			}
 			continue
 		case <-ready:
@@ -143,32 +136,33 @@ func (s *socket) send(ctx context.Context) {
 		case <-wake:
 		case <-paced:
 			paced = nil
-		case <-repeat.C:
+		case <-repeat:
+			repeat = nil
 			s.client.repeat()
 		}
-		if ready != nil {
-			continue
-		}
-		wait, err := s.writeAll(ctx)
+		wait, later, err := s.writeAll(ctx)
 		if err != nil {
-			return
+			return false
 		}
 		if wait > 0 && paced == nil {
 			paced = time.After(wait)
+		}
+		if later && repeat == nil {
+			repeat = time.After(repeatAfter)
 		}
 	}
 }
 
 // writeAll writes every frame whose turn has come, and returns how long the next
-// has to wait; 0 = there is none.
-func (s *socket) writeAll(ctx context.Context) (wait time.Duration, err error) {
+// has to wait (0 = there is none) and whether fixes are to be repeated later.
+func (s *socket) writeAll(ctx context.Context) (wait time.Duration, later bool, err error) {
 	for {
-		text, wait := s.client.takeFrame(s.maxFrame)
+		text, wait, later := s.client.takeFrame(s.maxFrame)
 		if text == nil {
-			return wait, nil
+			return wait, later, nil
 		}
 		if err := s.write(ctx, text); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 	}
 }
@@ -180,28 +174,28 @@ func (c *Client) repeat() {
 	c.seq = c.pending.again(c.seq)
 }
 
-// takeFrame returns the next frame to send, or nil and how long fixes have to
-// wait for their turn.
-func (c *Client) takeFrame(maxFrame int) (text []byte, wait time.Duration) {
+// takeFrame returns the next frame to send, or nil, how long fixes have to wait
+// for their turn, and whether some were refused for the moment.
+func (c *Client) takeFrame(maxFrame int) (text []byte, wait time.Duration, later bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.commands) > 0 {
 		text := c.commands[0]
 		c.commands = c.commands[1:]
-		return text, 0
+		return text, 0, false
 	}
 	if c.pending.unsent() {
 		turn := c.pace.Reserve()
 		if wait = turn.Delay(); wait == 0 {
-			return c.pending.next(maxFrame), 0
+			return c.pending.next(maxFrame), 0, false
 		}
 		turn.Cancel()
 	}
 	if c.still {
 		c.still = false
-		return encode(map[string]any{"type": "still"}), 0
+		return encode(map[string]any{"type": "still"}), 0, false
 	}
-	return nil, wait
+	return nil, wait, len(c.pending.later) > 0
 }
 
 func (s *socket) write(ctx context.Context, text []byte) error {

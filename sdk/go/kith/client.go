@@ -1,8 +1,9 @@
-package client
+package kith
 
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -27,6 +28,7 @@ type Options struct {
 	// each may be nil. They must not wait long: nothing is read meanwhile.
 	OnConnected func(Connected)
 	OnFriends   func(Friends)
+	OnAck       func(Ack)
 	OnNotice    func(Notice)
 	OnError     func(*ServerError)
 	OnClosed    func(err error) // each time that a connection ended or none came about
@@ -95,7 +97,7 @@ func New(opt Options) *Client {
 }
 
 // ErrFix says that a fix holds NaN or an infinity, which JSON cannot carry.
-var ErrFix = errors.New("client: a field of the fix is not a finite number")
+var ErrFix = errors.New("kith: a field of the fix is not a finite number")
 
 // Fix queues one position report and returns its Seq. A TS of 0 becomes now.
 func (c *Client) Fix(f Fix) (uint64, error) {
@@ -132,11 +134,34 @@ func (c *Client) Still() {
 	c.nudge()
 }
 
+// Resend sends again, on the connection that there is, all that is not yet
+// acknowledged, as after a doubt whether it went out. The server removes doubles.
+func (c *Client) Resend() {
+	c.mu.Lock()
+	c.pending.rewind()
+	c.mu.Unlock()
+	c.nudge()
+}
+
 // View returns who is near, by user.
 func (c *Client) View() map[string]Friend {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.view)
+}
+
+// All goes through who is near without a copy. Nothing of the Client may be
+// called before it ends: it holds the lock.
+func (c *Client) All() iter.Seq[Friend] {
+	return func(yield func(Friend) bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, f := range c.view {
+			if !yield(f) {
+				return
+			}
+		}
+	}
 }
 
 // Stats returns what has been counted so far.

@@ -1,4 +1,4 @@
-// Package client is a Kith client in Go, by the rules of docs/PROTOCOL.md: it
+// Package kith is a Kith client in Go, by the rules of docs/PROTOCOL.md: it
 // keeps one connection, answers pings, keeps what is not acknowledged and sends
 // it again after a reconnect, and holds the view of who is near.
 //
@@ -13,4 +13,4 @@
 //	    others lead to a reconnect, with full jitter between them. A server's
 //	    retry_after_ms is obeyed once.
 //	L5  Run owns every goroutine and ends them before it returns.
-package client
+package kith

@@ -1,4 +1,4 @@
-package client
+package kith
 
 // The frames, as PROTOCOL.md has them. They are spelt here on their own, and not
 // taken from the server's code, so that the two check each other.
@@ -82,9 +82,11 @@ type Notice struct {
 	Op   string `json:"op"` // requested, accepted, removed
 }
 
-type ack struct {
-	Seq   *uint64  `json:"seq"`
-	NextS *float64 `json:"next_s"`
+// Ack says that every fix of this device up to and including Seq is kept, or was
+// refused with an error.
+type Ack struct {
+	Seq   uint64  `json:"seq"`
+	NextS float64 `json:"next_s"` // seconds; when the server would like the next fix, 0 = it does not say
 }
 
 type drain struct {

@@ -1,4 +1,4 @@
-package client
+package kith
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Errors of Do.
+// Errors of what waits for an answer: Friend, Share and SetRadius.
 var (
-	ErrNotConnected = errors.New("client: there is no connection")
-	ErrTooMany      = errors.New("client: too many commands wait for their answer")
+	ErrNotConnected = errors.New("kith: there is no connection")
+	ErrTooMany      = errors.New("kith: too many commands wait for their answer")
 )
 
 // Friend carries out a friend operation (request, accept, decline, remove,
