@@ -279,7 +279,7 @@ func TestGW8_ConnectRates(t *testing.T) {
 	now := time.Now()
 	count := func(remote func(i int) string) (n int) {
 		for i := range 50 {
-			if sockets.ipMay(remote(i), now) {
+			if sockets.ipMay(&http.Request{RemoteAddr: remote(i)}, now) {
 				n++
 			}
 		}
