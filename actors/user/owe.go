@@ -28,12 +28,11 @@ const (
 
 // owe tells f what is owed to it, and reports whether anything was.
 func (t *turn) owe(f *friend, why why) bool {
-	if !t.ready {
-		return false // U3: whom we share with is not known yet
-	}
 	mode := t.modeTo(f)
 	switch {
-	case mode == presence.None:
+	case t.located && !t.ready:
+		return false // U3: whom we share with is not known yet
+	case t.ready && mode == presence.None:
 		return t.oweNothing(f, why)
 	case !t.located || (t.cfg.Mutual && f.has(hides)):
 		f.put(hasTold|toldFollows, false)
