@@ -50,7 +50,8 @@ func (db *DB) importPairs(ctx context.Context, batch []store.Pair, now presence.
 	defer db.unlock()
 	var created []presence.UserID
 	stats := *total
-	if err := db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	if err := db.commit(ctx, func(ctx context.Context, plain *sql.Tx) error {
+		tx := &prepared{tx: plain, stmts: make(map[string]*sql.Stmt)}
 		known := make(map[presence.PublicID]store.User)
 		user := func(public presence.PublicID) (store.User, error) {
 			if u, ok := known[public]; ok {
@@ -85,7 +86,7 @@ func (db *DB) importPairs(ctx context.Context, batch []store.Pair, now presence.
 }
 
 // importPair makes one pair friends, or counts why not.
-func importPair(ctx context.Context, tx *sql.Tx, names store.Pair, user func(presence.PublicID) (store.User, error), stats *store.ImportStats) (err error) {
+func importPair(ctx context.Context, tx execer, names store.Pair, user func(presence.PublicID) (store.User, error), stats *store.ImportStats) (err error) {
 	p := pair{ctx: ctx, tx: tx}
 	if p.a, err = user(names.A); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 // the one who acts.
 type pair struct {
 	ctx      context.Context
-	tx       *sql.Tx
+	tx       execer
 	a, b     store.User
 	friends  bool
 	asked    bool // a asked b

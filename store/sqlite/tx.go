@@ -118,7 +118,7 @@ func scanAll(ctx context.Context, q queryer, scan func(rows *sql.Rows) error, qu
 }
 
 // nextRev raises the sequence of all Revs.
-func nextRev(ctx context.Context, tx *sql.Tx) (rev uint64, err error) {
+func nextRev(ctx context.Context, tx execer) (rev uint64, err error) {
 	err = tx.QueryRowContext(ctx, "UPDATE counter SET value = value + 1 WHERE name = 'rev' RETURNING value").Scan(&rev)
 	return rev, err
 }

@@ -76,7 +76,7 @@ func (db *DB) Ensure(ctx context.Context, public presence.PublicID, now presence
 	return u, created, nil
 }
 
-func ensure(ctx context.Context, tx *sql.Tx, public presence.PublicID, now presence.Millis) (store.User, bool, error) {
+func ensure(ctx context.Context, tx execer, public presence.PublicID, now presence.Millis) (store.User, bool, error) {
 	u, err := byPublic(ctx, tx, public)
 	if !errors.Is(err, store.ErrNotFound) {
 		return u, false, err
