@@ -86,9 +86,11 @@ func (r *report) testEnded(e event, key [2]string) {
 		r.failed++
 		r.print(key)
 	case "skip":
-		// A seed of a fuzz target may be no input for it.
-		if !strings.HasPrefix(e.Test, "Fuzz") {
-			r.skipped = append(r.skipped, e.Package+" "+e.Test+": "+reason(r.kept[key]))
+		// A seed of a fuzz target may be no input for it, and a test that is a
+		// process of another test has nothing to do by itself.
+		why := reason(r.kept[key])
+		if !strings.HasPrefix(e.Test, "Fuzz") && !strings.Contains(why, "runs as a child of Test") {
+			r.skipped = append(r.skipped, e.Package+" "+e.Test+": "+why)
 		}
 	default:
 		return

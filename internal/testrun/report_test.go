@@ -72,6 +72,8 @@ func TestReport_lists_skipped_tests_with_their_reason(t *testing.T) {
 {"Action":"skip","Package":"p","Test":"TestB"}
 {"Action":"skip","Package":"p","Test":"TestA"}
 {"Action":"skip","Package":"p","Test":"FuzzA/seed#0"}
+{"Action":"output","Package":"p","Test":"TestC","Output":"    c_test.go:9: runs as a child of TestD\n"}
+{"Action":"skip","Package":"p","Test":"TestC"}
 {"Action":"pass","Package":"p"}
 `)
 	require.Equal(t, []string{"p TestA: no reason given", "p TestB: b_test.go:9: KITH_TEST_REDIS is not set"}, r.skipped)
