@@ -141,11 +141,15 @@ type ModuleRule struct {
 // kits are packages that exist for tests.
 var kits = []string{"actors/actorstest", "store/storetest"}
 
+// measuring may import any module, since it measures them by themselves, beside
+// Kith.
+const measuring = "bench/..."
+
 // Modules keeps each large dependency in one place, so that it can be replaced
 // there.
 var Modules = []ModuleRule{
-	{"github.com/asynkron/protoactor-go", []string{"actors/host", "cmd/node/...", "bench/..."}, false, "Cores do not know what runs them; bench measures it by itself, beside Kith"},
-	{"github.com/redis/go-redis", []string{"redisbridge", "bench/..."}, false, "keys, scripts and error rules for Redis stand in one place; bench measures it by itself, beside Kith"},
+	{"github.com/asynkron/protoactor-go", []string{"actors/host", "cmd/node/..."}, false, "Cores do not know what runs them"},
+	{"github.com/redis/go-redis", []string{"redisbridge"}, false, "keys, scripts and error rules for Redis stand in one place"},
 	{"github.com/alicebob/miniredis", []string{}, true, "a Redis for unit tests is no Redis"},
 	{"github.com/hashicorp/memberlist", []string{"cluster"}, false, "gossip has traps that one package knows"},
 	{"google.golang.org/grpc", []string{"cluster"}, false, "the link is an interface; what carries it may change"},
@@ -163,7 +167,7 @@ var Modules = []ModuleRule{
 	{"github.com/danielgtaylor/huma", []string{"gateway"}, false, "the HTTP API has one home"},
 	{"github.com/golang-jwt", []string{"gateway", "cmd/node/..."}, false, "tokens are checked at the edge and made by the command line"},
 	{"github.com/knadh/koanf", []string{"cmd/node/..."}, false, "packages get their settings as values"},
-	{"github.com/alecthomas/kong", []string{"cmd/node/...", "bench/..."}, false, "the command line is the top's"},
+	{"github.com/alecthomas/kong", []string{"cmd/node/..."}, false, "the command line is the top's"},
 	{"github.com/stretchr/testify", kits, true, "it is for tests"},
 	{"pgregory.net/rapid", kits, true, "it is for tests"},
 	{"go.uber.org/goleak", kits, true, "it is for tests"},
