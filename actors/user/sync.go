@@ -273,6 +273,11 @@ func (t *turn) welcome(row presence.Friendship, friends bool, told *actors.Told)
 		t.setShare(f, row.Mine, row.Rev)
 	}
 	t.hear(f, told)
+	if added && told.Kind != actors.AtPosition && !told.Answer {
+		// It answered what we said before we had an entry to remember that in,
+		// and both of us may have changed our minds since.
+		t.owe(f, asked|asking)
+	}
 }
 
 // introduce says where we are to a friend who may be online. If it is, it

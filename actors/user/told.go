@@ -88,8 +88,8 @@ func (t *turn) drop(f *friend, reason presence.Reason) {
 // Bounds of the memory for partings: how long a message can be under way, and
 // how many are remembered.
 const (
-	partingMemory presence.Millis = 60_000
-	maxPartings                   = 64
+	partingMemory = presence.Millis(60_000)
+	maxPartings   = 64
 )
 
 // part remembers that the sender of m has signed off.
