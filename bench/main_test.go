@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
-	if err := results.publish(os.Stdout); err != nil {
+	fmt.Print(results.text())
+	if err := results.document(os.Getenv("KITH_BENCH_DOC"), code == 0); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}

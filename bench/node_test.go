@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +23,14 @@ type process struct {
 	*exec.Cmd
 	addr string
 	log  bytes.Buffer
+}
+
+// kithCommand is a command of kith, without variables of this process that kith
+// would take for its own settings.
+func kithCommand(path string, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KITH_") })
+	return cmd
 }
 
 // buildKith builds the program under measurement.
@@ -54,10 +63,10 @@ log: {level: warn, format: json}
 	if err := os.WriteFile(pairs, t.csv(), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	if out, err := exec.Command(kith, "import", "friends", pairs, "--config", config).CombinedOutput(); err != nil {
+	if out, err := kithCommand(kith, "import", "friends", pairs, "--config", config).CombinedOutput(); err != nil {
 		b.Fatalf("import: %v\n%s", err, out)
 	}
-	p := &process{Cmd: exec.Command(kith, "serve", "--config", config), addr: public}
+	p := &process{Cmd: kithCommand(kith, "serve", "--config", config), addr: public}
 	p.Stderr = &p.log
 	if err := p.Start(); err != nil {
 		b.Fatal(err)

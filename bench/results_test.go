@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -109,29 +108,36 @@ func quantity(v float64, unit string) string {
 	return s + " " + unit
 }
 
-var between = regexp.MustCompile(`(?s)(<!-- table -->\n).*(<!-- /table -->)`)
+var between = regexp.MustCompile(`(?s)<!-- table -->\n.*<!-- /table -->`)
 
-// publish prints the table, and puts it into the document that KITH_BENCH_DOC
-// names.
-func (t *table) publish(w io.Writer) error {
+// text is the table for the terminal; nothing if there are no figures.
+func (t *table) text() string {
 	if len(t.lines) == 0 {
-		return nil
+		return ""
 	}
-	text := t.markdown(machine())
-	fmt.Fprintf(w, "\n%s\n", text)
-	path := os.Getenv("KITH_BENCH_DOC")
-	if path == "" {
+	return "\n" + t.markdown(machine()) + "\n"
+}
+
+// document puts the table into the page at path, if there is one and the run is
+// complete: a page with holes would hide what failed.
+func (t *table) document(path string, complete bool) error {
+	switch {
+	case path == "" || len(t.lines) == 0:
 		return nil
+	case !complete:
+		return fmt.Errorf("%s is left as it was, since a benchmark failed", path)
 	}
-	doc, err := os.ReadFile(path)
+	page, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if !between.Match(doc) {
+	if !between.Match(page) {
 		return fmt.Errorf("%s has no place for the table", path)
 	}
-	doc = between.ReplaceAll(doc, []byte("${1}"+strings.ReplaceAll(text, "$", "$$")+"${2}"))
-	return os.WriteFile(path, doc, 0o644)
+	page = between.ReplaceAllFunc(page, func([]byte) []byte {
+		return []byte("<!-- table -->\n" + t.markdown(machine()) + "<!-- /table -->")
+	})
+	return os.WriteFile(path, page, 0o644)
 }
 
 // machine is one line about this machine and how busy it is.
