@@ -175,5 +175,6 @@ type Resync struct{ silent }
 // Inspect asks an actor for a copy of its state.
 type Inspect struct {
 	silent
-	Ask Ask // answered by the actor's Snapshot type
+	Ask     Ask  // answered by the actor's Snapshot type
+	Closely bool // with what is long: a user's devices and friends
 }

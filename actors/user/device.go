@@ -138,6 +138,10 @@ type Snapshot struct {
 	InRange     int // of them, those who follow or are followed
 	Connections int
 	Radius      float32 // metres
+
+	// Only if asked for closely.
+	Devices []DeviceState
+	Friends []FriendState // who are online, in order of id
 }
 
 // onInspect answers with a Snapshot.
@@ -147,8 +151,12 @@ func (t *turn) onInspect(m *actors.Inspect) {
 		state = presence.StateAt(t.now, t.heard, t.still, millis(t.cfg.StaleAfter))
 	}
 	t.expireFriends()
-	t.out.Reply(m.Ask, Snapshot{
+	s := Snapshot{
 		Session: t.session, State: state, Heard: t.heard, Near: t.nearby(),
 		Online: len(t.friends), InRange: len(t.slots), Connections: len(t.Connections()), Radius: t.radius,
-	})
+	}
+	if m.Closely {
+		s.Devices, s.Friends = t.deviceStates(), t.friendStates()
+	}
+	t.out.Reply(m.Ask, s)
 }
