@@ -73,6 +73,7 @@ var Folders = []Folder{
 		May: []string{"presence", "wire", "geo"},
 	},
 	{Path: "web", Job: "the map page and the operator's page, embedded"},
+	{Path: "sdk/js", Job: "the JavaScript client; its tests run from Go"},
 	{Path: "configs", Job: "example configuration, dashboard, unit file"},
 	{Path: "sdk/go/kith", Job: "the public Go client; it knows the protocol and nothing of the server"},
 	{Path: "cmd/node/...", Job: "the command line, and wiring", May: everything},
