@@ -1,0 +1,184 @@
+// The page's one connection and all that it has told: who is near, who has
+// gone and why, requests, shares, and how the connection itself is.
+import { KithClient } from "../../sdk/js/kith.js";
+import { personas, remember } from "./identity.js";
+import { socketURL } from "./config.js";
+
+/** How many people who went are remembered with their reason. */
+const mostGone = 30;
+
+const sharesKey = (user) => `kith.shares.${user}`;
+
+export class Live {
+  constructor(me) {
+    this.me = me;
+    this.link = { state: "idle", code: 0, reason: "", retryAt: 0, last: null };
+    this.node = "";
+    this.settings = null; // the server's config, once connected
+    this.clockAhead = 0; // server's clock minus this one's, ms
+    this.pending = 0;
+    this.gone = new Map(); // user → {user, reason, at}
+    this.requests = new Set();
+    this.shares = readShares(me.user); // user or "" → {mode, until}
+    this.radius = 0;
+    this.listeners = { change: new Set(), view: new Set(), say: new Set(), connected: new Set() };
+    this.open();
+  }
+
+  open() {
+    const client = new KithClient({
+      url: socketURL(),
+      token: () => this.freshToken(),
+      device: "web",
+      name: this.me.user,
+      ...(this.radius ? { radius_m: this.radius } : {}),
+    });
+    this.client = client;
+    this.offs = [
+      client.on("state", (s) => this.onState(s)),
+      client.on("connected", (c) => this.onConnected(c)),
+      client.on("pending", (n) => this.set({ pending: n })),
+      client.on("error", (e) => this.onError(e)),
+      client.on("request", (r) => this.onRequest(r.user)),
+      client.on("friend", (f) => this.onFriend(f)),
+      client.on("drain", (d) => this.emit("say", `The node says goodbye: ${d.reason || "it restarts"}.`)),
+      client.view.subscribe((change) => this.onView(change)),
+    ];
+    client.start();
+  }
+
+  /** Starts anew after a close that the client does not retry. */
+  reopen(token) {
+    if (token) remember(Object.assign(this.me, { token }));
+    this.shut();
+    this.open();
+    this.emit("change");
+  }
+
+  shut() {
+    for (const off of this.offs) off();
+    this.client.close();
+  }
+
+  on(event, fn) {
+    this.listeners[event].add(fn);
+    return () => this.listeners[event].delete(fn);
+  }
+
+  emit(event, what) {
+    for (const fn of this.listeners[event]) fn(what);
+  }
+
+  set(changes) {
+    Object.assign(this, changes);
+    this.emit("change");
+  }
+
+  /** Now, by the server's clock, ms. */
+  now() {
+    return Date.now() + this.clockAhead;
+  }
+
+  get near() {
+    return this.client.view;
+  }
+
+  // In dev mode a token that has run out is replaced by the node's newest.
+  async freshToken() {
+    const known = (await personas().catch(() => [])).find((p) => p.user === this.me.user);
+    return known?.token ?? this.me.token;
+  }
+
+  onState({ state, code, reason, retryInMs }) {
+    const last = code ? { code, reason: reason ?? "", at: Date.now() } : this.link.last;
+    this.set({ link: { state, code: code ?? 0, reason: reason ?? "", retryAt: retryInMs >= 0 ? Date.now() + retryInMs : 0, last } });
+  }
+
+  onConnected(c) {
+    this.requests.clear(); // the server tells them again
+    this.set({ node: c.node, settings: c.config, clockAhead: c.now - Date.now(), radius: c.config.radius_m });
+    this.emit("connected", c);
+  }
+
+  onError(e) {
+    if (!e.temporary && e.code !== "unauthorized") this.emit("say", e.message);
+  }
+
+  onRequest(user) {
+    this.requests.add(user);
+    this.emit("say", `${user} asks to be your friend.`);
+    this.emit("change");
+  }
+
+  onFriend({ user, op }) {
+    this.requests.delete(user);
+    this.emit("say", op === "accepted" ? `${user} is your friend now.` : `${user} is no longer your friend.`);
+    this.emit("change");
+  }
+
+  onView(change) {
+    const at = Date.now();
+    for (const item of change.entered) this.gone.delete(item.user);
+    for (const { user, reason } of change.gone) {
+      this.gone.delete(user);
+      this.gone.set(user, { user, reason, at });
+    }
+    while (this.gone.size > mostGone) this.gone.delete(this.gone.keys().next().value);
+    this.emit("view", change);
+    this.emit("change");
+  }
+
+  async setRadius(metres) {
+    const before = this.radius;
+    this.set({ radius: metres });
+    try {
+      await this.client.setRadius(metres);
+    } catch (e) {
+      this.set({ radius: before });
+      this.emit("say", e.message);
+    }
+  }
+
+  /** One friend operation. Says what came of it; true if it was done. */
+  async friend(op, user) {
+    const done = { request: `You asked ${user}.`, accept: `You and ${user} are friends now.`, decline: `You declined ${user}.`,
+      remove: `${user} is no longer your friend.`, block: `${user} is blocked.`, unblock: `${user} is no longer blocked.` }[op];
+    try {
+      await this.client.friend(op, user);
+    } catch (e) {
+      this.emit("say", e.message);
+      return false;
+    }
+    if (op !== "request") this.requests.delete(user);
+    if (op === "remove" || op === "block") this.gone.delete(user);
+    this.emit("say", done);
+    this.emit("change");
+    return true;
+  }
+
+  /** How I share with a friend, as far as this browser set it; "" = everyone. */
+  shareWith(user) {
+    const s = this.shares[user];
+    return s && (!s.until || s.until > this.now()) ? s : { mode: "exact", until: 0 };
+  }
+
+  async share(user, mode, until = 0) {
+    try {
+      await this.client.share({ ...(user ? { user } : {}), mode, ...(until ? { until } : {}) });
+    } catch (e) {
+      this.emit("say", e.message);
+      return;
+    }
+    this.shares = { ...this.shares, [user]: { mode, until } };
+    localStorage.setItem(sharesKey(this.me.user), JSON.stringify(this.shares));
+    this.emit("change");
+  }
+}
+
+function readShares(user) {
+  try {
+    return JSON.parse(localStorage.getItem(sharesKey(user))) ?? {};
+  } catch {
+    return {};
+  }
+}
