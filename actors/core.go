@@ -52,7 +52,8 @@ const (
 	Send EffectKind = iota
 	// Welcome (Conn, Welcome): a connection is attached; precedes all else on it.
 	Welcome
-	// Push (Conn, Change): to one client connection, conflated there.
+	// Push (Conn, Change): to one client connection, conflated there. The Change is
+	// valid only until the effects of this Step have been applied.
 	Push
 	// Notify (Conn, Notice): to one client connection, in order, not conflated.
 	Notify
@@ -105,13 +106,21 @@ type Effect struct {
 type Outbox struct {
 	Effects []Effect
 	Counts  [Counters]uint64 // what happened, for metrics
+	change  presence.Change
 }
 
 // Reset empties the outbox and lets go of what it pointed to. Counts go on.
 func (o *Outbox) Reset() {
 	clear(o.Effects)
 	o.Effects = o.Effects[:0]
+	clear(o.change.Near)
+	clear(o.change.Gone)
+	o.change = presence.Change{Near: o.change.Near[:0], Gone: o.change.Gone[:0]}
 }
+
+// Change returns an empty Change to fill and push. There is one a Step: nearly
+// every Step pushes one, and it need not be allocated for that.
+func (o *Outbox) Change() *presence.Change { return &o.change }
 
 // Count adds n to a counter.
 func (o *Outbox) Count(c Counter, n int) { o.Counts[c] += uint64(n) }

@@ -50,7 +50,7 @@ func (t *turn) forgetDevice() {
 // reports over HTTP, and makes the user present until it goes stale.
 func (t *turn) note(d *device, conn presence.ConnID) {
 	t.byHTTP = conn == 0 || d.conn != conn
-	if t.byHTTP && len(t.Connections()) == 0 {
+	if t.byHTTP && t.conns == 0 {
 		t.quitBy(t.now + millis(t.cfg.StaleAfter))
 	}
 }
@@ -64,11 +64,14 @@ func (t *turn) quitBy(at presence.Millis) {
 func (t *turn) onAttach(m *actors.Attach) {
 	d := t.device(m.Device)
 	if d.conn != 0 && d.conn != m.Conn {
-		t.out.Close(d.conn, presence.Replaced)
+		t.disconnect(d.conn)
+	}
+	if d.conn == 0 {
+		t.conns++
 	}
 	d.conn = m.Conn
-	if conns := t.Connections(); len(conns) > MaxConns {
-		t.disconnect(slices.Min(conns))
+	if t.conns > MaxConns {
+		t.disconnect(slices.Min(t.Connections()))
 	}
 	t.quit = 0
 	full := m.Conn
@@ -82,12 +85,18 @@ func (t *turn) onAttach(m *actors.Attach) {
 	}
 }
 
-// disconnect closes one of too many connections.
+// disconnect closes a connection that another takes the place of.
 func (t *turn) disconnect(conn presence.ConnID) {
 	t.out.Close(conn, presence.Replaced)
+	t.gone(conn)
+}
+
+// gone takes a connection away from its device.
+func (t *turn) gone(conn presence.ConnID) {
 	for i := range t.devices {
 		if t.devices[i].conn == conn {
 			t.devices[i].conn = 0
+			t.conns--
 		}
 	}
 }
@@ -95,12 +104,8 @@ func (t *turn) disconnect(conn presence.ConnID) {
 // onDetach takes a connection away. Friends notice nothing unless it was the
 // last one and none comes back within Grace.
 func (t *turn) onDetach(m *actors.Detach) {
-	for i := range t.devices {
-		if t.devices[i].conn == m.Conn {
-			t.devices[i].conn = 0
-		}
-	}
-	if len(t.Connections()) > 0 || t.quit != 0 {
+	t.gone(m.Conn)
+	if t.conns > 0 || t.quit != 0 {
 		return
 	}
 	t.quitBy(t.now + millis(t.cfg.Grace))
@@ -153,7 +158,7 @@ func (t *turn) onInspect(m *actors.Inspect) {
 	t.expireFriends()
 	s := Snapshot{
 		Session: t.session, State: state, Heard: t.heard, Near: t.nearby(),
-		Online: len(t.friends), InRange: len(t.slots), Connections: len(t.Connections()), Radius: t.radius,
+		Online: len(t.friends), InRange: len(t.slots), Connections: int(t.conns), Radius: t.radius,
 	}
 	if m.Closely {
 		s.Devices, s.Friends = t.deviceStates(), t.friendStates()

@@ -107,10 +107,21 @@ func (f *friend) setRev(rev uint64) { f.revLow, f.revHigh = uint32(rev), uint8(r
 // slot is what a user keeps besides of a friend in range: one who follows, is
 // followed or is near.
 type slot struct {
-	id    presence.UserID
-	shown *presence.Position // nil until they told us where they are
-	heard presence.Millis    // when they last reported
+	id     presence.UserID
+	shown  *presence.Position // nil until they told us where they are
+	packed uint64             // when they last reported, and below 16 bits of where they are in friends
 }
+
+// heard is when the friend last reported.
+func (s *slot) heard() presence.Millis { return presence.Millis(s.packed >> 16) }
+
+func (s *slot) setHeard(at presence.Millis) { s.packed = uint64(at)<<16 | s.packed&(1<<16-1) }
+
+// index is where the friend stands in table.friends.
+func (s *slot) index() int { return int(s.packed & (1<<16 - 1)) }
+
+// maxFriends is how many friends can be online at a time; a store allows fewer.
+const maxFriends = 1<<16 - 1
 
 // table holds the friends who are online in order of id, and the slots of those
 // in range likewise.
@@ -132,21 +143,38 @@ func (t *table) place(id presence.UserID) (int, bool) {
 	return low, low < len(t.friends) && t.friends[low].id() == id
 }
 
-// find returns the friend, or nil. It is valid until the next add or remove.
+// find returns the friend, or nil. It is valid until the next add or remove. Those
+// in range are looked for first: they are few, and say the most.
 func (t *table) find(id presence.UserID) *friend {
+	if i, ok := t.slotPlace(id); ok {
+		return t.inSlot(i)
+	}
 	if i, ok := t.place(id); ok {
 		return &t.friends[i]
 	}
 	return nil
 }
 
+// inSlot returns the friend whose slot is number i.
+func (t *table) inSlot(i int) *friend { return &t.friends[t.slots[i].index()] }
+
 // add returns the friend, new if there was none.
 func (t *table) add(id presence.UserID) (f *friend, added bool) {
 	i, ok := t.place(id)
 	if !ok {
 		t.friends = slices.Insert(grown(t.friends), i, newFriend(id))
+		t.shift(i, 1)
 	}
 	return &t.friends[i], !ok
+}
+
+// shift moves the indexes of all slots from friend i on.
+func (t *table) shift(i int, by int64) {
+	for k := range t.slots {
+		if t.slots[k].index() >= i {
+			t.slots[k].packed += uint64(by)
+		}
+	}
 }
 
 // grown returns s with room for one more, growing by an eighth and not to
@@ -164,6 +192,7 @@ func (t *table) remove(id presence.UserID) {
 	if i, ok := t.place(id); ok {
 		t.dropSlot(&t.friends[i])
 		t.friends = shrunk(slices.Delete(t.friends, i, i+1))
+		t.shift(i+1, -1)
 	}
 }
 
@@ -176,15 +205,16 @@ func shrunk[T any](s []T) []T {
 }
 
 func (t *table) slotPlace(id presence.UserID) (int, bool) {
-	return slices.BinarySearchFunc(t.slots, id, func(s slot, id presence.UserID) int {
-		switch {
-		case s.id < id:
-			return -1
-		case s.id > id:
-			return 1
+	low, high := 0, len(t.slots)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		if t.slots[middle].id < id {
+			low = middle + 1
+		} else {
+			high = middle
 		}
-		return 0
-	})
+	}
+	return low, low < len(t.slots) && t.slots[low].id == id
 }
 
 // slotOf returns f's slot, or nil.
@@ -198,9 +228,11 @@ func (t *table) slotOf(f *friend) *slot {
 
 // giveSlot returns f's slot, new if there was none.
 func (t *table) giveSlot(f *friend) *slot {
-	i, ok := t.slotPlace(f.id())
+	id := f.id()
+	i, ok := t.slotPlace(id)
 	if !ok {
-		t.slots = slices.Insert(grown(t.slots), i, slot{id: f.id()})
+		at, _ := t.place(id)
+		t.slots = slices.Insert(grown(t.slots), i, slot{id: id, packed: uint64(at)})
 		f.put(ranged, true)
 	}
 	return &t.slots[i]

@@ -115,7 +115,10 @@ func (t *turn) mustFollow(f *friend, at geo.Point, mode presence.Mode) bool {
 		// Where they are we may not know, but they may see us.
 		return f.has(hides) && !t.cfg.Mutual
 	}
-	return geo.Distance(at, f.at) <= t.reach(f, mode)
+	if mode == presence.Area {
+		return geo.Distance(at, f.at) <= t.reach(f, mode)
+	}
+	return t.to(f) <= t.reach(f, mode)
 }
 
 // modeTo is how we share with f now.
@@ -184,15 +187,19 @@ func (s *State) positionFor(mode presence.Mode) *presence.Position {
 }
 
 // oweReport tells everybody to whom the new report is owed. moved says that at
-// has changed, so that far friends may have to be told too.
+// has changed: far friends may have to be told too, and the view looks different.
 func (t *turn) oweReport(moved bool) {
 	sent := 0
 	if moved && t.farMatter() {
 		sent = t.oweEverybody()
 	} else {
-		for i := len(t.slots) - 1; i >= 0; i-- { // backwards: owe may drop the slot
-			if t.owe(t.find(t.slots[i].id), reported) {
+		for i := len(t.slots) - 1; i >= 0; i-- { // backwards: the slot may be dropped
+			f := t.inSlot(i)
+			if t.owe(f, reported) {
 				sent++
+			}
+			if moved {
+				t.look(f, true)
 			}
 		}
 	}
@@ -215,6 +222,9 @@ func (t *turn) oweEverybody() (sent int) {
 		f := &t.friends[i]
 		if t.owe(f, reported) {
 			sent++
+		}
+		if f.has(ranged) {
+			t.look(f, true)
 		}
 		margin = min(margin, t.marginOf(f))
 	}

@@ -122,7 +122,7 @@ func (t *turn) take(fix *presence.Fix, born presence.Micros) {
 // moveTo sets where the user is, for all decisions.
 func (t *turn) moveTo(at geo.Point) {
 	moved := at != t.at || !t.located
-	t.at = at
+	t.at, t.from = at, nil
 	t.made = [8]*actors.Told{}
 	if !t.located {
 		t.located = true
@@ -130,7 +130,6 @@ func (t *turn) moveTo(at geo.Point) {
 		return
 	}
 	t.oweReport(moved)
-	t.lookAgain(moved)
 }
 
 // beginView starts what the first position makes possible: finding friends, and

@@ -32,6 +32,7 @@ type State struct {
 	still    bool          // the last report was a still
 	settling bool          // the first view waits for friends to answer
 	byHTTP   bool          // the last report came without a connection
+	conns    uint8         // connected devices
 	areas    bool          // some friend is on `area`, or was since the last full look
 
 	devices []device
@@ -97,6 +98,17 @@ type turn struct {
 	made   [8]*actors.Told // one Told for all who are owed the same, by form
 	change *presence.Change
 	muted  bool // a full view follows: changes need not be pushed one by one
+
+	from     *friend // whose distance is…
+	distance float64 // …this, in metres; nil = nobody's
+}
+
+// to is the distance from the user to f, by what decides.
+func (t *turn) to(f *friend) float64 {
+	if t.from != f {
+		t.from, t.distance = f, geo.Distance(t.at, f.at)
+	}
+	return t.distance
 }
 
 // wakeBy makes sure of a Tick at or before at.
@@ -134,8 +146,8 @@ func (t *turn) rearm() {
 	}
 	consider(t.quit)
 	for i := range t.slots {
-		if t.find(t.slots[i].id).has(near) {
-			consider(t.slots[i].heard + millis(t.cfg.StaleAfter))
+		if t.inSlot(i).has(near) {
+			consider(t.slots[i].heard() + millis(t.cfg.StaleAfter))
 		}
 	}
 	if x := t.extra; x != nil {

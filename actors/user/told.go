@@ -52,14 +52,15 @@ func (t *turn) hear(f *friend, m *actors.Told) {
 }
 
 func (t *turn) hearPosition(f *friend, m *actors.Told) {
-	f.at = m.At
+	f.at, t.from = m.At, nil
 	f.put(knows, true)
 	f.put(hides, false)
 	f.put(follows, m.Follows)
 	f.put(coarseGrid, m.Position.Precision == presence.Area)
 	if m.Follows || f.has(near|toldFollows) {
 		slot := t.giveSlot(f)
-		slot.shown, slot.heard = m.Position, m.Heard
+		slot.shown = m.Position
+		slot.setHeard(m.Heard)
 	}
 	t.look(f, true)
 	t.tidySlot(f)
@@ -83,6 +84,7 @@ func (t *turn) drop(f *friend, reason presence.Reason) {
 	id := f.id()
 	t.endShare(id)
 	t.remove(id)
+	t.from = nil
 }
 
 // Bounds of the memory for partings: how long a message can be under way, and
@@ -141,6 +143,6 @@ func (t *turn) answered(id presence.UserID) {
 // expireFriends takes those out of the view who have not reported for too long.
 func (t *turn) expireFriends() {
 	for i := len(t.slots) - 1; i >= 0; i-- {
-		t.look(t.find(t.slots[i].id), false)
+		t.look(t.inSlot(i), false)
 	}
 }

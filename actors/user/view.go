@@ -15,7 +15,7 @@ func (t *turn) look(f *friend, refresh bool) {
 		f.put(near, true)
 		f.put(unseen, true)
 		t.out.Count(actors.Entered, 1)
-		t.wakeBy(t.slotOf(f).heard + millis(t.cfg.StaleAfter))
+		t.wakeBy(t.slotOf(f).heard() + millis(t.cfg.StaleAfter))
 		t.show(f)
 	case in && refresh:
 		t.show(f)
@@ -33,7 +33,7 @@ func (t *turn) inView(f *friend) (bool, presence.Reason) {
 	if t.cfg.Mutual && t.modeTo(f) == presence.None {
 		return false, presence.Hidden
 	}
-	if presence.StateAt(t.now, slot.heard, false, millis(t.cfg.StaleAfter)) == presence.Stale {
+	if presence.StateAt(t.now, slot.heard(), false, millis(t.cfg.StaleAfter)) == presence.Stale {
 		return false, presence.Silent
 	}
 	limit := t.radius
@@ -42,7 +42,7 @@ func (t *turn) inView(f *friend) (bool, presence.Reason) {
 	} else if !f.has(follows) {
 		return false, presence.Away // what we know of f may be outdated
 	}
-	return geo.Distance(t.at, f.at) <= float64(limit), presence.Away
+	return t.to(f) <= float64(limit), presence.Away
 }
 
 // leave takes f out of the view.
@@ -70,9 +70,13 @@ func (t *turn) show(f *friend) {
 // item is f as clients see it.
 func (t *turn) item(f *friend) presence.Near {
 	shown := t.slotOf(f).shown
+	distance := t.to(f)
+	if shown.At != f.at { // an inaccurate fix
+		distance = geo.Distance(t.at, shown.At)
+	}
 	return presence.Near{
 		Position: shown,
-		Distance: float32(geo.Distance(t.at, shown.At)),
+		Distance: float32(distance),
 		Bearing:  float32(geo.Bearing(t.at, shown.At)),
 		Entered:  f.has(unseen),
 	}
@@ -80,27 +84,13 @@ func (t *turn) item(f *friend) presence.Near {
 
 // watched reports whether some client is to be pushed what changes.
 func (t *turn) watched() bool {
-	if t.settling || t.muted {
-		return false
-	}
-	for i := range t.devices {
-		if t.devices[i].conn != 0 {
-			return true
-		}
-	}
-	return false
+	return t.conns > 0 && !t.settling && !t.muted
 }
 
-// changes is the change that this turn pushes. Nearly always it holds one
-// friend, so that one is allocated with it.
+// changes is the change that this turn pushes.
 func (t *turn) changes() *presence.Change {
 	if t.change == nil {
-		single := new(struct {
-			presence.Change
-			near [1]presence.Near
-		})
-		single.Near = single.near[:0]
-		t.change = &single.Change
+		t.change = t.out.Change()
 	}
 	return t.change
 }
@@ -127,7 +117,7 @@ func (t *turn) pushFull(conn presence.ConnID) {
 		}
 	}
 	for i := range t.slots {
-		t.find(t.slots[i].id).put(unseen, false)
+		t.inSlot(i).put(unseen, false)
 	}
 }
 
@@ -135,7 +125,7 @@ func (t *turn) pushFull(conn presence.ConnID) {
 func (t *turn) nearby() []presence.Near {
 	var list []presence.Near
 	for i := range t.slots {
-		if f := t.find(t.slots[i].id); f.has(near) {
+		if f := t.inSlot(i); f.has(near) {
 			list = append(list, t.item(f))
 		}
 	}
@@ -145,7 +135,7 @@ func (t *turn) nearby() []presence.Near {
 // lookAgain looks at everybody in range, after we moved.
 func (t *turn) lookAgain(refresh bool) {
 	for i := len(t.slots) - 1; i >= 0; i-- {
-		t.look(t.find(t.slots[i].id), refresh)
+		t.look(t.inSlot(i), refresh)
 	}
 }
 
