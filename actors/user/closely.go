@@ -54,7 +54,7 @@ func (t *turn) friendStates() []FriendState {
 		f := &t.friends[i]
 		s := FriendState{User: f.id(), Standing: t.standing(f), Mine: t.modeTo(f)}
 		if slot := t.slotOf(f); slot != nil && slot.shown != nil {
-			s.Heard = slot.heard
+			s.Heard = slot.heard()
 		}
 		if s.Standing == StandsFar {
 			s.Distance = vague(geo.Distance(t.at, f.at))
