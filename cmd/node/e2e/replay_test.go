@@ -230,6 +230,9 @@ func (p *replay) into(m moment) float64 { return m.t - p.samples[0].t }
 
 func (p *replay) tooLate(k int) bool {
 	m, now := p.moments[k], time.Now()
+	if m.fix < 0 {
+		return false // silences follow each other as the fixes did
+	}
 	for user, i := range p.last {
 		age := now.Sub(p.sent[i])
 		if p.samples[i].t+p.r.stale > m.t && age >= seconds(p.w.stale) && p.matters(i) {
