@@ -153,7 +153,11 @@ export class KithClient {
   /** Ends the connection. Resolves once what is unacknowledged is stored. */
   async close() {
     if (this.#state !== "closed") this.#stop(1000, "closed by the application");
-    await this.#journal.flushed();
+    try {
+      await within(this.#journal.flushed(), this.#times.storage, this.#clock, "the storage");
+    } catch (error) {
+      this.#journal.fail(error);
+    }
   }
 
   /** Calls fn with each event of that name; returns what ends that. */

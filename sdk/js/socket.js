@@ -84,6 +84,7 @@ export class Socket {
   // That also gives what has arrived while this page was frozen time to be read.
   #look() {
     const { clock, times } = this.#opt;
+    this.#heard = Math.min(this.#heard, clock.now()); // the clock may have been set back
     const left = this.#heard + this.#ping + times.slack - clock.now();
     if (left > 0) this.#timer = clock.setTimeout(() => this.#look(), left);
     else this.#probe();

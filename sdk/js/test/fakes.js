@@ -3,11 +3,12 @@
 import { KithClient } from "../kith.js";
 
 export class FakeClock {
-  #now = 1_800_000_000_000;
+  #now = 1_800_000_000_000; // timers go by this
+  #set = 0; // ms by which what it shows was set ahead
   #timers = new Map();
   #id = 0;
 
-  now = () => this.#now;
+  now = () => this.#now + this.#set;
 
   setTimeout = (fn, ms) => {
     this.#timers.set(++this.#id, { at: this.#now + Math.max(ms, 0), fn });
@@ -28,16 +29,21 @@ export class FakeClock {
       const next = [...this.#timers].filter(([, t]) => t.at <= end).sort((a, b) => a[1].at - b[1].at)[0];
       if (next === undefined) break;
       this.#timers.delete(next[0]);
-      this.#now = next[1].at;
+      this.#now = Math.max(this.#now, next[1].at); // later, if frozen meanwhile
       next[1].fn();
       await settle();
     }
-    this.#now = end;
+    this.#now = Math.max(this.#now, end);
   }
 
   /** Time passes without any timer, as while a page is frozen. */
   freeze(ms) {
     this.#now += ms;
+  }
+
+  /** Somebody sets the clock so many ms ahead; timers do not mind. */
+  set(ms) {
+    this.#set += ms;
   }
 }
 
