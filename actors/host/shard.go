@@ -24,6 +24,8 @@ type shard struct {
 	out       actors.Outbox
 	now       time.Time
 	tick      uint64
+	warmed    uint64 // see Warmer
+	cold      bool   // no reading ahead any more
 
 	box    mailbox       // any goroutine
 	users  atomic.Int64  // any goroutine may read
@@ -67,6 +69,9 @@ func (s *shard) turn(c *chunk) {
 	s.tick = s.h.clock.passed(s.now)
 	handled := s.wakeDue()
 	for i := range c.n {
+		if i%warmAhead == 0 {
+			s.warm(c.items[i:c.n])
+		}
 		s.deliver(c.items[i])
 		handled += 1 + s.drain(localPerDelivery)
 	}
@@ -133,6 +138,9 @@ func (s *shard) wakeDue() (handled int) {
 
 func (s *shard) drain(most int) (handled int) {
 	for ; handled < most && s.local.len() > 0; handled++ {
+		if handled%warmAhead == 0 {
+			s.warm(s.local.items[s.local.head:])
+		}
 		s.deliver(s.local.pop())
 	}
 	return handled
