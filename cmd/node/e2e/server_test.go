@@ -157,11 +157,14 @@ func (s *server) start() {
 	}
 }
 
-// kill ends the process with SIGKILL and waits for its end.
-func (s *server) kill() {
+// kill ends the process with SIGKILL and waits for its end. It reports whether
+// that is what ended it.
+func (s *server) kill() bool {
 	_ = s.cmd.Process.Kill()
 	<-s.over
+	status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	s.cmd = nil
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // signal sends a signal; exit waits for what follows.
