@@ -56,3 +56,8 @@ export const CanvasLayer = L.Layer.extend({
     this.paint(this.ctx, this._map, size);
   },
 });
+
+/** Where a place is, from the top left of the map, to a fraction of a pixel. */
+export function onMap(map, lat, lng) {
+  return map.project([lat, lng]).subtract(map.getPixelOrigin()).add(map._getMapPanePos());
+}

@@ -72,7 +72,7 @@ export class Grid {
 }
 
 const degreesOf = (v, plus, minus) => (v === 0 ? "0°" : `${Math.abs(Math.round(v * 10) / 10)}° ${v > 0 ? plus : minus}`);
-const offset = (m, plus, minus) => (Math.abs(m) < 1e-6 ? "start" : `${metres(Math.abs(m))} ${m > 0 ? plus : minus}`);
+const offset = (m, plus, minus) => (Math.abs(m) < 1e-6 ? "start" : `${metres(Math.abs(m)).replace(".0 ", " ")} ${m > 0 ? plus : minus}`);
 
 function meridian({ ctx, map, size, colour, text }, lng, label) {
   const x = Math.round(map.latLngToContainerPoint([map.getCenter().lat, lng]).x) + 0.5;
@@ -85,7 +85,7 @@ function meridian({ ctx, map, size, colour, text }, lng, label) {
 function parallel({ ctx, map, size, colour, text }, lat, label) {
   const y = Math.round(map.latLngToContainerPoint([lat, map.getCenter().lng]).y) + 0.5;
   line(ctx, colour, 0, y, size.x, y);
-  if (!text || y < 30) return;
+  if (!text || y < 30 || y > size.y - 40) return;
   ctx.fillStyle = text;
   ctx.fillText(label, 7, y - 5);
 }

@@ -1,7 +1,6 @@
 // The page: who am I, then the map and the panel beside it.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import "./style.css";
 import { Avatar, Nearby } from "./friends.js";
 import { html, paced } from "./html.js";
 import { become, current, forget, personas, remember } from "./identity.js";
@@ -12,6 +11,7 @@ import { Another, Me } from "./me.js";
 import { Pin } from "./pin.js";
 import { Requests } from "./requests.js";
 import { Said } from "./said.js";
+import "./style.css"; // after Leaflet's, which it changes
 
 /** The panel is drawn at most this often, and once a second for the ages. */
 const drawMs = 150;
@@ -19,16 +19,16 @@ const drawMs = 150;
 const root = document.getElementById("app");
 
 function Who({ offered, onBecome }) {
+  const form = html`
+    <p class="hint">Paste the token that says who you are. Whoever runs this node gives it to you, for example with <code>kith token</code>.</p>
+    <${TokenForm} user="" onToken=${(token, user) => onBecome(remember({ user, token, name: user, at: null }))} />`;
   return html`<main class="who-page"><div class="who-card">
     <${Brand} />
     <h1>Who are you?</h1>
     ${offered.length > 0 && html`
       <p>This node is for trying. Be one of these people; open another in a second tab and watch the two meet.</p>
       <ul class="personas">${offered.map((p) => html`<li key=${p.user}><button onClick=${() => onBecome(become(p))}><${Avatar} user=${p.user} /><span>${p.name || p.user}</span></button></li>`)}</ul>`}
-    <details open=${!offered.length}><summary>Use a token</summary>
-      <p class="hint">Whoever runs this node gives it to you, for example with <code>kith token</code>.</p>
-      <${TokenForm} user="" onToken=${(token, user) => onBecome(remember({ user, token, name: user, at: null }))} />
-    </details>
+    ${offered.length ? html`<details><summary>Use a token</summary>${form}</details>` : form}
   </div></main>`;
 }
 
@@ -85,20 +85,22 @@ function Page({ town, offered, onSwitch }) {
         </header>
         <div class="self">
           <${Avatar} user=${live.me.user} />
-          <span class="who"><h1 class="name">${live.me.name}</h1><span class="sub">${ghost ? "hidden from everyone" : pin.following ? "following this device" : live.pending > 1 ? `${live.pending} fixes wait` : "visible to friends"}</span></span>
+          <span class="who"><h1 class="name">${live.me.name}</h1><span class="sub">${ghost ? "hidden from everyone" : pin.following ? "following this device" : live.pending > 0 && live.link.state !== "open" ? waiting(live.pending) : "visible to friends"}</span></span>
           <label class="switch"><input type="checkbox" role="switch" id="ghost" checked=${ghost} onChange=${() => live.share("", ghost ? "exact" : "none")} /><span class="track" aria-hidden="true"></span>Ghost</label>
         </div>
         <${Tabs} tab=${tab} onTab=${setTab} counts=${{ near: live.near.size, friends: live.requests.size }} />
         <div class="body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${tab}`} tabindex="0">
           ${tab === "near" && html`<${Nearby} live=${live} pin=${pin} selected=${selected} onSelect=${select} />`}
           ${tab === "friends" && html`<${Requests} live=${live} />`}
-          ${tab === "me" && html`<${Me} live=${live} pin=${pin} map=${() => map.current} offered=${offered} onSwitch=${onSwitch} />`}
+          ${tab === "me" && html`<${Me} live=${live} pin=${pin} map=${() => map.current} offered=${offered} licences=${root.dataset.licences} onSwitch=${onSwitch} />`}
         </div>
-        <footer class="foot"><${Another} live=${live} offered=${offered} /><a class="sub" href=${root.dataset.licences}>Licences</a></footer>
+        <footer class="foot"><${Another} live=${live} offered=${offered} /></footer>
       </section>
     </main>
     <div class="hidden" id="said" role="status" aria-live="polite">${said.sentence}</div>`;
 }
+
+const waiting = (n) => (n === 1 ? "1 fix waits for the connection" : `${n} fixes wait for the connection`);
 
 function Tabs({ tab, onTab, counts }) {
   const onKey = (e) => {

@@ -19,7 +19,7 @@ export class KithMap {
     this.live = live;
     const motion = !reducedMotion();
     this.map = L.map(element, {
-      center: pin.at ?? [25, 10], zoom: pin.at ? 12 : 2, minZoom: 2, maxZoom: 19, zoomControl: false, attributionControl: Boolean(config.tiles?.url),
+      center: pin.at ?? [25, 10], zoom: pin.at ? 12 : 2, minZoom: 2, maxZoom: 19, zoomSnap: 0.25, zoomControl: false, attributionControl: Boolean(config.tiles?.url),
       worldCopyJump: true, zoomAnimation: motion, fadeAnimation: motion, inertia: motion,
     });
     L.control.zoom({ position: "bottomright" }).addTo(this.map);

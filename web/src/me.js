@@ -12,7 +12,7 @@ const steps = 60;
 const toStep = (m) => Math.round((Math.log(m / least) / Math.log(most / least)) * steps);
 const toMetres = (step) => Number((least * (most / least) ** (step / steps)).toPrecision(2));
 
-export function Me({ live, pin, map, offered, onSwitch }) {
+export function Me({ live, pin, map, offered, licences, onSwitch }) {
   return html`
     <h3 class="section">My place</h3>
     <div class="buttons">
@@ -24,10 +24,10 @@ export function Me({ live, pin, map, offered, onSwitch }) {
     <${Radius} live=${live} />
     <h3 class="section">Other people</h3>
     <div class="buttons">
-      <${Another} live=${live} offered=${offered} />
-      <button class="plain" onClick=${onSwitch}>Be someone else here</button>
+      <button onClick=${onSwitch}>Be someone else here</button>
     </div>
-    <${Connection} live=${live} />`;
+    <${Connection} live=${live} />
+    <p class="hint"><a href=${licences}>Licences of what this page is made with</a></p>`;
 }
 
 function Follow({ pin, live }) {
@@ -59,7 +59,7 @@ export function Another({ live, offered }) {
   const i = offered.findIndex((p) => p.user === live.me.user);
   const next = offered.length > 1 ? offered[(i + 1) % offered.length] : null;
   const href = next ? `/#user=${encodeURIComponent(next.user)}` : "/";
-  return html`<a class="button" href=${href} target="_blank" rel="noopener">Open ${next ? next.name || next.user : "another person"} in a new tab</a>`;
+  return html`<a class="button" href=${href} target="_blank" rel="noopener">Open ${next ? next.name || next.user : "another person"} in a new tab <span aria-hidden="true">↗</span></a>`;
 }
 
 function Connection({ live }) {

@@ -1,4 +1,5 @@
 // The canvas of people: radius ring, friends, and what is known about each.
+import { onMap } from "./canvaslayer.js";
 import { destination, metres, nearestCopy } from "./geo.js";
 import { Glide } from "./glide.js";
 import { hue, initials, reducedMotion, theme } from "./theme.js";
@@ -7,6 +8,7 @@ import { hue, initials, reducedMotion, theme } from "./theme.js";
 const crowd = 60;
 /** At most this many names stand on the map, those of the nearest first. */
 const mostNames = 40;
+const fewNames = 16; // in a crowd
 const ringPoints = 120;
 
 export class People {
@@ -53,7 +55,7 @@ export class People {
   }
 
   project(map, at) {
-    return map.latLngToContainerPoint([at.lat, nearestCopy(at.lng, map.getCenter().lng)]);
+    return onMap(map, at.lat, nearestCopy(at.lng, map.getCenter().lng));
   }
 
   paint(ctx, map, size, pin) {
@@ -72,7 +74,7 @@ export class People {
     for (const dot of this.glide.leaving.values()) this.ghost(ctx, map, dot, now, c);
     const radius = small ? 5 : 11;
     for (const s of inSight) mark(ctx, s, radius, c, s.dot.user === this.selected);
-    this.names(ctx, size, inSight, radius, c);
+    this.names(ctx, map, size, inSight, radius, pin, c);
   }
 
   inSight(map, size, now) {
@@ -88,10 +90,11 @@ export class People {
   ring(ctx, map, at, c) {
     const r = this.live.radius;
     if (!r) return;
+    const middle = nearestCopy(at.lng, map.getCenter().lng);
     ctx.beginPath();
     for (let i = 0; i <= ringPoints; i++) {
       const p = destination(at, r, (i * 360) / ringPoints);
-      const xy = map.latLngToContainerPoint([p.lat, nearestCopy(p.lng, at.lng)]);
+      const xy = onMap(map, p.lat, nearestCopy(p.lng, middle));
       if (i) ctx.lineTo(xy.x, xy.y);
       else ctx.moveTo(xy.x, xy.y);
     }
@@ -103,7 +106,7 @@ export class People {
     ctx.stroke();
     ctx.setLineDash([]);
     const top = destination(at, r, 0);
-    const xy = map.latLngToContainerPoint([top.lat, nearestCopy(top.lng, at.lng)]);
+    const xy = onMap(map, top.lat, nearestCopy(top.lng, middle));
     text(ctx, metres(r), xy.x, xy.y - 7, `600 12px ${c.font}`, c.ring, c.halo, "center");
   }
 
@@ -123,20 +126,23 @@ export class People {
   }
 
   // Names and distances of the nearest, where there is room for them.
-  names(ctx, size, inSight, radius, c) {
+  names(ctx, map, size, inSight, radius, pin, c) {
+    const small = inSight.length > crowd;
     const first = [...inSight].sort((a, b) => (b.dot.user === this.selected) - (a.dot.user === this.selected) || a.item.distance_m - b.item.distance_m);
-    const taken = [];
+    const taken = inSight.map(({ at }) => around(at, radius));
+    if (pin.at) taken.push(around(this.project(map, pin.at), 14));
     const font = `600 12px ${c.font}`;
     ctx.font = font;
-    for (const { dot, at, item } of first.slice(0, mostNames)) {
+    for (const { dot, at, item } of first.slice(0, small ? fewNames : mostNames)) {
       const label = `${dot.user}  ${metres(item.distance_m)}`;
       const w = this.width(ctx, label);
-      const right = at.x + radius + 7 + w < size.x;
-      const x0 = right ? at.x + radius + 7 : at.x - radius - 7 - w;
-      const box = [x0 - 2, at.y - 9, x0 + w + 2, at.y + 9];
-      if (taken.some((o) => o[0] < box[2] && o[2] > box[0] && o[1] < box[3] && o[3] > box[1])) continue;
-      taken.push(box);
-      text(ctx, label, x0, at.y + 4, font, c.ink, c.halo, "left");
+      const places = labelBoxes(at, radius, w, size);
+      // The side that it had is tried first, so that labels do not hop about.
+      const side = [dot.side ?? 0, 0, 1, 2, 3].find((i) => places[i] && !taken.some((o) => overlap(o, places[i])));
+      if (side === undefined) continue;
+      dot.side = side;
+      taken.push(places[side]);
+      text(ctx, label, places[side][0] + 2, places[side][1] + 13, font, c.ink, c.halo, "left");
     }
   }
 
@@ -148,6 +154,21 @@ export class People {
     }
     return w;
   }
+}
+
+// Boxes are [left, top, right, bottom] in pixels.
+const around = (at, r) => [at.x - r, at.y - r, at.x + r, at.y + r];
+const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
+
+/** Where a label w wide may stand: right, left, below, above. null = out of sight. */
+function labelBoxes(at, r, w, size) {
+  const [gap, high] = [r + 6, 18];
+  return [
+    [at.x + gap, at.y - high / 2],
+    [at.x - gap - w - 4, at.y - high / 2],
+    [at.x - w / 2 - 2, at.y + gap - 2],
+    [at.x - w / 2 - 2, at.y - gap - high + 2],
+  ].map(([x, y]) => (x < 0 || y < 0 || x + w + 4 > size.x || y + high > size.y ? null : [x, y, x + w + 4, y + high]));
 }
 
 const pixelMetres = (map) => (40_075_016.7 * Math.cos((map.getCenter().lat * Math.PI) / 180)) / (256 * 2 ** map.getZoom());
@@ -245,9 +266,9 @@ function arrow(ctx, at, r, heading, colour, edge) {
   ctx.translate(at.x, at.y);
   ctx.rotate((heading * Math.PI) / 180);
   ctx.beginPath();
-  ctx.moveTo(0, -r - (r < 9 ? 5 : 9));
-  ctx.lineTo(r * 0.62, -r * 0.72);
-  ctx.lineTo(-r * 0.62, -r * 0.72);
+  ctx.moveTo(0, -r - (r < 9 ? 6 : 11));
+  ctx.lineTo(r * 0.78, -r * 0.66);
+  ctx.lineTo(-r * 0.78, -r * 0.66);
   ctx.closePath();
   ctx.fillStyle = colour;
   ctx.fill();
