@@ -40,12 +40,12 @@ export function token(user, seconds = 3600) {
 }
 
 // Without what is meant for these tests: kith takes KITH_ for settings.
-const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("KITH_")));
+export const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("KITH_")));
 
 let binary = null;
 
 /** The path of kith: KITH_BIN, or one that is built now. */
-function kith(dir) {
+export function kith(dir) {
   binary ??= process.env.KITH_BIN;
   if (binary) return binary;
   const path = join(dir, "kith");
