@@ -41,6 +41,7 @@ type commands struct {
 	Token   tokenCommand   `cmd:"" help:"Print a user token."`
 	Import  importCommand  `cmd:"" help:"Bring data into the store."`
 	Replay  replayCommand  `cmd:"" help:"Send recorded positions through WebSockets, faster than they were made."`
+	Sim     simCommand     `cmd:"" help:"Simulate people, and check what they are shown."`
 	Config  configCommand  `cmd:"" help:"Check or print the configuration."`
 	Status  statusCommand  `cmd:"" help:"Show how a node is."`
 	Drain   drainCommand   `cmd:"" help:"Send a node's clients away and stop it."`

@@ -30,8 +30,8 @@ func TestScripts(t *testing.T) {
 			public, admin := freePort(t), freePort(t)
 			env.Setenv("PUBLIC", public)
 			return os.WriteFile(filepath.Join(env.WorkDir, "kith.yaml"), fmt.Appendf(nil,
-				"node: {listen: %q, admin: %q, data: data}\nauth: {hs256_secret: %s, auto_create: true}\ngateway: {fixes_per_s: 1000, max_frame_bytes: 65536}\npresence: {max_speed_mps: 0}\n",
-				public, admin, secret32), 0o600)
+				"node: {listen: %q, admin: %q, data: data}\nauth: {hs256_secret: %s, api_keys: [%s], auto_create: true}\ngateway: {fixes_per_s: 1000, max_frame_bytes: 65536}\npresence: {max_speed_mps: 0}\n",
+				public, admin, secret32, testKey), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":  exitCode,
