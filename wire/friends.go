@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 
@@ -71,7 +72,8 @@ func shared(p *presence.Position) []byte {
 	if b := p.Encoded.Load(); b != nil {
 		return *b
 	}
-	b := appendPosition(make([]byte, 0, 192), p)
+	var room [256]byte
+	b := bytes.Clone(appendPosition(room[:0], p)) // kept for long, so without room to spare
 	p.Encoded.Store(&b)
 	return b
 }

@@ -1,6 +1,10 @@
 package host
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kith-nearby/kith/actors"
+)
 
 // Warmer is implemented by a Core whose state is spread over memory. Warm reads
 // what the next Step will need, and changes nothing.
@@ -12,12 +16,12 @@ import "fmt"
 // stage reads may tell the next where to look. The sum returned only keeps the
 // compiler from leaving the reads out.
 type Warmer interface {
-	Warm(stage int) uint64
+	Warm(stage int, m actors.Message) uint64
 }
 
 const (
 	warmAhead  = 8 // deliveries read ahead for
-	warmStages = 2
+	warmStages = 3
 )
 
 // warm reads ahead for the first deliveries of ds. A Warm that panics is a fault,
@@ -33,6 +37,7 @@ func (s *shard) warm(ds []delivery) {
 		}
 	}()
 	var cores [warmAhead]Warmer
+	var messages [warmAhead]actors.Message
 	n := 0
 	for i := range min(len(ds), warmAhead) {
 		if ds[i].msg == nil {
@@ -40,14 +45,14 @@ func (s *shard) warm(ds []delivery) {
 		}
 		if _, r := s.directory.find(ds[i].id); r != nil {
 			if w, ok := r.core.(Warmer); ok {
-				cores[n] = w
+				cores[n], messages[n] = w, ds[i].msg
 				n++
 			}
 		}
 	}
 	for stage := range warmStages {
-		for _, w := range cores[:n] {
-			s.warmed += w.Warm(stage)
+		for i, w := range cores[:n] {
+			s.warmed += w.Warm(stage, messages[i])
 		}
 	}
 }

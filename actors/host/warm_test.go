@@ -19,7 +19,7 @@ type warmCore struct {
 	panics  bool
 }
 
-func (c *warmCore) Warm(int) uint64 {
+func (c *warmCore) Warm(int, actors.Message) uint64 {
 	if c.panics {
 		panic("warm")
 	}

@@ -39,6 +39,7 @@ const (
 	modeNone                     // …or none; neither = exact
 	ranged                       // they have a slot
 	spoke                        // version is set
+	blurred                      // they are shown elsewhere than at, by an inaccurate fix
 )
 
 func (f *friend) has(b bits) bool { return f.bits&b != 0 }
@@ -177,15 +178,15 @@ func (t *table) shift(i int, by int64) {
 	}
 }
 
-// grown returns s with room for one more, growing by an eighth and not to
-// double: most of a user's memory is this slice.
+// grown returns s with room for one more. It grows by a sixteenth and not to
+// double, since most of a user's memory is this slice, and append makes use of
+// all that the allocator gives.
 func grown[T any](s []T) []T {
 	if len(s) < cap(s) {
 		return s
 	}
-	bigger := make([]T, len(s), len(s)+1+len(s)/8)
-	copy(bigger, s)
-	return bigger
+	bigger := append([]T(nil), make([]T, len(s)+1+len(s)/16)...)
+	return bigger[:copy(bigger, s)]
 }
 
 func (t *table) remove(id presence.UserID) {

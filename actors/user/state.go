@@ -170,16 +170,24 @@ func (t *turn) rearm() {
 
 // Warm reads what a message will need, for the host to overlap such reads of
 // several users: first this State, then what it points to.
-func (s *State) Warm(stage int) (sum uint64) {
-	if stage == 0 {
-		return uint64(len(s.slots)) + uint64(s.version) + uint64(s.conns)
-	}
-	const line = 64 / 24 // slots to a cache line
-	for i := 0; i < len(s.slots); i += line {
-		sum += uint64(s.slots[i].id)
-	}
-	if len(s.devices) > 0 {
-		sum += uint64(s.devices[0].conn)
+func (s *State) Warm(stage int, m actors.Message) (sum uint64) {
+	switch stage {
+	case 0:
+		sum = uint64(len(s.slots)) + uint64(s.version) + uint64(s.conns)
+	case 1:
+		const line = 64 / 24 // slots to a cache line
+		for i := 0; i < len(s.slots); i += line {
+			sum += uint64(s.slots[i].id)
+		}
+		if len(s.devices) > 0 {
+			sum += uint64(s.devices[0].conn)
+		}
+	case 2:
+		if told, ok := m.(*actors.Told); ok {
+			if i, ok := s.slotPlace(told.From); ok {
+				sum = uint64(s.inSlot(i).bits)
+			}
+		}
 	}
 	return sum
 }

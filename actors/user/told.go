@@ -57,6 +57,7 @@ func (t *turn) hearPosition(f *friend, m *actors.Told) {
 	f.put(hides, false)
 	f.put(follows, m.Follows)
 	f.put(coarseGrid, m.Position.Precision == presence.Area)
+	f.put(blurred, m.Position.At != m.At)
 	if m.Follows || f.has(near|toldFollows) {
 		slot := t.giveSlot(f)
 		slot.shown = m.Position

@@ -71,13 +71,15 @@ func (t *turn) show(f *friend) {
 func (t *turn) item(f *friend) presence.Near {
 	shown := t.slotOf(f).shown
 	distance := t.to(f)
-	if shown.At != f.at { // an inaccurate fix
-		distance = geo.Distance(t.at, shown.At)
+	at := f.at
+	if f.has(blurred) {
+		at = shown.At
+		distance = geo.Distance(t.at, at)
 	}
 	return presence.Near{
 		Position: shown,
 		Distance: float32(distance),
-		Bearing:  float32(geo.Bearing(t.at, shown.At)),
+		Bearing:  float32(geo.Bearing(t.at, at)),
 		Entered:  f.has(unseen),
 	}
 }
