@@ -26,7 +26,10 @@ type AdminConfig struct {
 	// the machine itself; "*" = any. A page that has its own name point to this
 	// machine is thereby kept out.
 	Hosts []string
-	Page  http.Handler // the operator's page; nil = a plain list of what is here
+	Page  http.Handler // the operator's page; nil = nothing
+	Stats *Stats       // nil = no GET /v1/stats
+	Users Inspector    // with Hub: who can be traced; nil = nobody
+	Hub   *Hub
 }
 
 // admin is the API of the admin port.
@@ -55,6 +58,13 @@ func NewAdminHandler(cfg AdminConfig, cluster Cluster, gatherer prometheus.Gathe
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /v1/cluster", a.showCluster)
 	mux.HandleFunc("POST /v1/drain", a.drain)
+	if cfg.Stats != nil {
+		mux.HandleFunc("GET /v1/stats", cfg.Stats.show)
+	}
+	if cfg.Users != nil {
+		t := &tracer{users: cfg.Users, hub: cfg.Hub}
+		mux.HandleFunc("GET /v1/users/{user}/trace", t.trace)
+	}
 	slots := make(chan struct{}, adminSlots)
 	e := &edge{
 		mux:   mux,
@@ -64,9 +74,6 @@ func NewAdminHandler(cfg AdminConfig, cluster Cluster, gatherer prometheus.Gathe
 		now:   time.Now,
 		log:   log,
 		seen:  newHTTPMetrics(reg, "admin", func() float64 { return float64(len(slots)) }),
-	}
-	if e.pages == nil {
-		e.pages = http.HandlerFunc(index)
 	}
 	return e.handler(func(next http.Handler) http.Handler { return guardAdmin(cfg.Hosts, next) })
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,25 +51,29 @@ type Conn struct {
 	device          presence.DeviceID
 	attached        bool
 
-	heard   atomic.Int64 // clock of the last frame of the client
-	written atomic.Int64 // bytes
+	framesIn atomic.Uint32
+	heard    atomic.Int64          // clock of the last frame of the client
+	written  atomic.Int64          // bytes
+	trace    atomic.Pointer[trace] // nil unless somebody looks at the user
+	since    uint32                // clock of the start, in seconds; never changes
 
-	mu       sync.Mutex // guards what follows
-	phase    phase
-	code     presence.CloseCode // why it ends; 0 = does not
-	flushing bool               // a goroutine writes
-	warned   bool               // of the end of the token
-	said     bool               // our close frame is written
-	told     bool               // the client's close frame has come
-	pending  *pending           // what waits to be written; nil if nothing does
-	entry    *entrance          // while entering
-	version  uint64             // v of the last friends frame
-	acks     acks
-	pinged   time.Duration // clock of the ping that waits for an answer; 0 = none does
-	taken    int64         // bytes that the client's side had taken then
-	expires  time.Duration // clock of the end of the token; 0 = far away
-	deadline time.Duration // clock: of connect, or of the end when closing; 0 = none
-	leaveAt  time.Duration // clock: when to send it away as overloaded; 0 = never
+	framesOut uint32 // guarded by mu, as is what follows
+	mu        sync.Mutex
+	phase     phase
+	code      presence.CloseCode // why it ends; 0 = does not
+	flushing  bool               // a goroutine writes
+	warned    bool               // of the end of the token
+	said      bool               // our close frame is written
+	told      bool               // the client's close frame has come
+	pending   *pending           // what waits to be written; nil if nothing does
+	entry     *entrance          // while entering
+	version   uint64             // v of the last friends frame
+	acks      acks
+	pinged    time.Duration // clock of the ping that waits for an answer; 0 = none does
+	taken     int64         // bytes that the client's side had taken then
+	expires   time.Duration // clock of the end of the token; 0 = far away
+	deadline  time.Duration // clock: of connect, or of the end when closing; 0 = none
+	leaveAt   time.Duration // clock: when to send it away as overloaded; 0 = never
 }
 
 // entrance is what a connection needs between connect and the actor's answer.
@@ -114,6 +119,10 @@ func (c *Conn) end() {
 	c.drop()
 	c.mu.Unlock()
 	_ = c.net.Close()
+	if t := c.trace.Swap(nil); t != nil {
+		t.note(c, false, "closed", strconv.Itoa(int(code)))
+		t.leave(c)
+	}
 	c.in.free()
 	hub.pulse.disarm(c)
 	hub.conns.take(c.id)

@@ -20,6 +20,7 @@ func (c *Conn) message(b []byte) {
 	f := decoded.Get().(*wire.Frame)
 	bad := wire.Decode(b, f)
 	c.sockets.hub.metrics.framesIn[f.Type].Inc()
+	c.noteFrame(f, bad)
 	c.dispatch(f, bad)
 	if cap(f.Fixes) > 64 {
 		f.Fixes = nil
@@ -117,6 +118,7 @@ func (c *Conn) ok(f *wire.Frame) {
 // answerBytes queues bytes that are a frame already.
 func (c *Conn) answerBytes(frame []byte) {
 	c.enqueue(func(p *pending) { p.events = append(p.events, frame...) })
+	c.noteSent("pong", noNote)
 }
 
 func (c *Conn) now() time.Time { return c.sockets.hub.cfg.Now() }
@@ -139,6 +141,7 @@ func (c *Conn) connect(f *wire.Frame) {
 		c.reject(f, wire.NewError(wire.Unauthorized, "token", err.Error()), presence.Unauthorized)
 		return
 	}
+	hub.traces.meet(c, claims.User)
 	ready := make(chan struct{})
 	if !c.enter(&entrance{id: f.ID, ready: ready}) {
 		return

@@ -193,6 +193,7 @@ func (c *Conn) receive() bool {
 	}
 	now := c.sockets.hub.clock()
 	c.heard.Store(int64(now))
+	c.framesIn.Add(1)
 	c.sockets.hub.metrics.bytesIn.Add(float64(len(p)))
 	wait, flooded := c.flood.frame(now, c.sockets.hub.cfg.FixesPerS)
 	if flooded {

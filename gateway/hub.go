@@ -24,6 +24,7 @@ type Hub struct {
 	conns   registry[*Conn]
 	waiters registry[*Waiter]
 	pulse   *pulse
+	traces  traces
 	began   time.Time
 
 	connIDs, waiterIDs atomic.Uint64
@@ -50,7 +51,7 @@ func NewHub(cfg SocketConfig, reg prometheus.Registerer, log *slog.Logger) (*Hub
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{cfg: cfg, log: log, metrics: m, began: cfg.Now(), pulse: newPulse(cfg.pulseEvery()), hurry: make(chan struct{})}
+	h := &Hub{cfg: cfg, log: log, metrics: m, traces: traces{shown: m.traces}, began: cfg.Now(), pulse: newPulse(cfg.pulseEvery()), hurry: make(chan struct{})}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.work.Go(func() { h.pulse.run(h.clock, h.ctx.Done()) })
 	return h, nil

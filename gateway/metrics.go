@@ -13,16 +13,16 @@ import (
 // socketMetrics are the figures of the WebSocket side. No label holds anything
 // of a user.
 type socketMetrics struct {
-	conns, waiters, waitingAcks, flushing prometheus.Gauge
-	upgrades, connects                    prometheus.Counter
-	refusedUpgrades                       *prometheus.CounterVec // reason
-	closes                                *prometheus.CounterVec // code
-	framesIn                              [wire.Types]prometheus.Counter
-	errors                                []prometheus.Counter // by wire.Code
-	refusedFixes                          []prometheus.Counter // by wire.Code
-	ackSeconds, pushSeconds               prometheus.Histogram
-	conflated, bytesOut, bytesIn, slow    prometheus.Counter
-	writeErrors, panics, lost             prometheus.Counter
+	conns, waiters, waitingAcks, flushing, traces prometheus.Gauge
+	upgrades, connects                            prometheus.Counter
+	refusedUpgrades                               *prometheus.CounterVec // reason
+	closes                                        *prometheus.CounterVec // code
+	framesIn                                      [wire.Types]prometheus.Counter
+	errors                                        []prometheus.Counter // by wire.Code
+	refusedFixes                                  []prometheus.Counter // by wire.Code
+	ackSeconds, pushSeconds                       prometheus.Histogram
+	conflated, bytesOut, bytesIn, slow            prometheus.Counter
+	writeErrors, panics, lost                     prometheus.Counter
 }
 
 // latencyBuckets go from 1 ms to 30 s.
@@ -39,6 +39,7 @@ func newSocketMetrics(reg prometheus.Registerer) (*socketMetrics, error) {
 		connects:        r.counter("connects_total", "WebSocket connections whose token was accepted and who were welcomed."),
 		refusedUpgrades: r.vec("refused_upgrades_total", "WebSocket connections refused before they began, by reason.", "reason"),
 		closes:          r.vec("closes_total", "WebSocket connections ended, by close code; 1006 = without one.", "code"),
+		traces:          r.gauge("traces", "Looks at single users that go on."),
 		ackSeconds:      r.histogram("ack_seconds", "From the arrival of a fix to its being durable."),
 		pushSeconds:     r.histogram("push_seconds", "From the arrival of a fix to its being written to the first friend's socket."),
 		conflated:       r.counter("conflated_total", "Entries of views that were replaced by newer ones before they were written."),

@@ -170,3 +170,47 @@ type LinkInfo struct {
 	Up       bool
 	InFlight int // batches not yet acknowledged
 }
+
+// Inspector tells the operator about users, and never where anybody is.
+type Inspector interface {
+	// Sample looks at about n users of this node at random, or at all if there
+	// are no more.
+	Sample(ctx context.Context, n int) (Sample, error)
+	// Look tells about one user; ErrNotFound if there is none.
+	Look(ctx context.Context, user presence.PublicID) (UserLook, error)
+}
+
+// Sample counts users by state.
+type Sample struct{ Of, Live, Idle, Stale int }
+
+// UserLook is one user as their actor knows them.
+type UserLook struct {
+	Session presence.Session // 0 = not present on this node
+	State   presence.State
+	Heard   presence.Millis // 0 = never
+	Radius  float32         // metres
+	Devices []DeviceLook
+	Friends []FriendLook // who are online: near ones first, at most MostFriendLooks
+	Online  int          // all of those
+	Offline int          // friends who are not
+	Unnamed bool         // the store cannot say who the friends are
+}
+
+// DeviceLook is one device of a user.
+type DeviceLook struct {
+	Device presence.DeviceID
+	Conn   presence.ConnID // 0 = not connected
+	Last   presence.Millis // time of its newest fix; 0 = none
+}
+
+// MostFriendLooks bounds the friends that a UserLook lists.
+const MostFriendLooks = 200
+
+// FriendLook is how a friend stands to a user. It says where nobody is.
+type FriendLook struct {
+	User     presence.PublicID
+	Standing string          // "near", "in range", "far", "unknown", "hidden"
+	Distance string          // of those who are far: "tens of km" and so on
+	Share    presence.Mode   // how the user shares with them
+	Heard    presence.Millis // 0 = not known
+}

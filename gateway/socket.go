@@ -176,7 +176,7 @@ func (s *Sockets) adopt(nc net.Conn, early []byte) *Conn {
 	}
 	s.prepare(nc)
 	now := hub.clock()
-	c := &Conn{sockets: s, net: nc, id: presence.ConnID(hub.connIDs.Add(1)), deadline: now + hub.cfg.ConnectWithin}
+	c := &Conn{sockets: s, net: nc, id: presence.ConnID(hub.connIDs.Add(1)), deadline: now + hub.cfg.ConnectWithin, since: uint32(now / time.Second)}
 	c.spoke.conn = c
 	c.in.give(early)
 	c.heard.Store(int64(now))

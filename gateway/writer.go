@@ -122,14 +122,21 @@ func (c *Conn) post(build func([]byte) []byte) {
 		c.closeLocked(presence.Slow, "More than 64 answers and notices were left unread.")
 		return
 	}
-	p.events = appendText(p.events, build)
+	c.event(p, build)
 	p.count++
 	c.wake()
 }
 
+// event appends a text frame to what waits. The caller holds c.mu.
+func (c *Conn) event(p *pending, build func([]byte) []byte) {
+	from := len(p.events)
+	p.events = appendText(p.events, build)
+	c.noteText(p.events[from:])
+}
+
 // answer queues an answer to the client.
 func (c *Conn) answer(build func([]byte) []byte) {
-	c.enqueue(func(p *pending) { p.events = appendText(p.events, build) })
+	c.enqueue(func(p *pending) { c.event(p, build) })
 }
 
 // enqueue queues one frame that add appends. It is called by the reading
@@ -265,6 +272,7 @@ func (c *Conn) takePage(f *batch) (more bool) {
 		return false
 	}
 	f.buf = append(f.buf, p.events...)
+	c.framesOut += uint32(p.count)
 	p.events, p.count = p.events[:0], 0
 	p.makeRoom()
 	if p.acks {
@@ -273,17 +281,24 @@ func (c *Conn) takePage(f *batch) (more bool) {
 		f.buf, at = beginText(f.buf)
 		f.buf = endText(wire.AppendAck(f.buf, seq, next), at)
 		p.acks = false
+		c.framesOut++
+		c.noteSent("ack", noNote)
 	}
 	viewed := !p.view.empty()
 	var full bool
 	full, f.near, f.gone = p.view.take(wire.PageEntries, f.near[:0], f.gone[:0])
 	if viewed {
 		c.version++
+		c.framesOut++
+		c.noteSent("friends", func() string { return viewNote(full, len(f.near), len(f.gone)) })
 	}
 	version := c.version
 	if more = !p.view.empty(); !more {
 		f.buf = append(f.buf, p.final...)
-		f.final = f.final || len(p.final) > 0
+		if len(p.final) > 0 {
+			f.final = true
+			c.framesOut++
+		}
 		c.drop()
 	}
 	if !more && !viewed && len(f.buf) == 0 { // all that waited took itself back
@@ -299,7 +314,7 @@ func (c *Conn) takePage(f *batch) (more bool) {
 func (f *batch) friends(version uint64, full bool) {
 	if !full {
 		for i := range f.near {
-			if n := &f.near[i]; !n.Entered && wire.FirstEncoding(n.Position) {
+			if n := &f.near[i]; !n.Entered && n.Position.Born != 0 && wire.FirstEncoding(n.Position) {
 				f.fresh = append(f.fresh, n.Position.Born)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kith-nearby/kith/gateway"
+	"github.com/kith-nearby/kith/web"
 )
 
 // openHandlers makes what answers on both ports.
@@ -18,7 +19,9 @@ func (n *Node) openHandlers(opt nodeOptions) (func(context.Context) error, error
 		Histories: histories{n.store}, Readiness: n.ready, Hub: n.hub,
 	}, n.auth, sockets, n.log, n.metrics)
 	n.public.server = gateway.NewServer(public, n.log)
-	admin := gateway.NewAdminHandler(gateway.AdminConfig{}, cluster{n}, n.metrics, n.log, n.metrics)
+	admin := gateway.NewAdminHandler(gateway.AdminConfig{
+		Page: web.Operator(), Stats: n.stats, Users: n.inspector(), Hub: n.hub,
+	}, cluster{n}, n.metrics, n.log, n.metrics)
 	n.admin.server = gateway.NewServer(admin, n.log)
 	return nothing, nil
 }

@@ -43,6 +43,7 @@ type Node struct {
 	writer   *store.Writer
 	host     *host.Host
 	accounts *accounts
+	stats    *gateway.Stats
 	auth     *gateway.Auth
 	ready    *readiness
 

@@ -34,6 +34,7 @@ func (n *Node) parts(opt nodeOptions) []part {
 		n.openHost,
 		n.openAccounts,
 		n.openRetention,
+		n.openStats,
 		func(context.Context) (func(context.Context) error, error) {
 			return n.bind(&n.public, n.cfg.Node.Listen, opt)
 		},

@@ -24,7 +24,7 @@ type views struct {
 
 // Nearby returns the user's view.
 func (v views) Nearby(ctx context.Context, id presence.UserID) ([]presence.Near, error) {
-	s, _, err := v.inspect(ctx, id)
+	s, _, err := v.inspect(ctx, id, false)
 	return s.Near, err
 }
 
@@ -40,7 +40,7 @@ func (v views) Presence(ctx context.Context, users []presence.PublicID) ([]gatew
 		if ids[i] == 0 {
 			return nil
 		}
-		s, here, err := v.inspect(ctx, ids[i])
+		s, here, err := v.inspect(ctx, ids[i], false)
 		if err != nil || !here {
 			return err
 		}
@@ -49,9 +49,10 @@ func (v views) Presence(ctx context.Context, users []presence.PublicID) ([]gatew
 	})
 }
 
-// inspect asks the user's actor for its state; here is false if there is none.
-func (v views) inspect(ctx context.Context, id presence.UserID) (s user.Snapshot, here bool, err error) {
-	answer, err := v.host.Ask(ctx, actors.User(id), func(ask actors.Ask) actors.Message { return &actors.Inspect{Ask: ask} })
+// inspect asks the user's actor for its state, closely or not; here is false if
+// there is none.
+func (v views) inspect(ctx context.Context, id presence.UserID, closely bool) (s user.Snapshot, here bool, err error) {
+	answer, err := v.host.Ask(ctx, actors.User(id), func(ask actors.Ask) actors.Message { return &actors.Inspect{Ask: ask, Closely: closely} })
 	switch {
 	case errors.Is(err, host.ErrNoActor), errors.Is(err, host.ErrStopped):
 		return s, false, nil
