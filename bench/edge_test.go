@@ -177,10 +177,11 @@ type crowdOrder struct {
 	Addr  string
 	Conns int
 	Plain bool // upgrade only
+	Quiet bool // connect, and report nothing
 }
 
-// playCrowd opens connections, lets each report one fix, and then only answers
-// pings.
+// playCrowd opens connections, lets each report one fix unless it is to be quiet,
+// and then only answers pings.
 func playCrowd(start json.RawMessage, ask func(any) (json.RawMessage, error)) error {
 	var order crowdOrder
 	if err := json.Unmarshal(start, &order); err != nil {
@@ -196,8 +197,8 @@ func playCrowd(start json.RawMessage, ask func(any) (json.RawMessage, error)) er
 		if err != nil || order.Plain {
 			return s, err
 		}
-		if err := enter(s, auth, presence.UserID(i+1)); err != nil {
-			return nil, err
+		if err := enter(s, auth, presence.UserID(i+1)); err != nil || order.Quiet {
+			return s, err
 		}
 		return s, s.send(appendFix(nil, t.at(i, 0), 1, time.Now().UnixMilli()))
 	})
