@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"syscall"
@@ -109,10 +110,13 @@ func naiveSide(n *naive) side {
 
 // BenchmarkDelivery is fixes through the host, in which every friend who is
 // online has to be thought of, beside a protoactor actor per user which sends
-// each of them a message.
+// each of them a message. A delivery is the decision for one friend and, if it is
+// in range, the push. Four of forty are in range in a town as the design takes it,
+// eight in the research that the goal comes from, and forty is the worst case.
 func BenchmarkDelivery(b *testing.B) {
-	b.Run("near=40of40", func(b *testing.B) { benchmarkDelivery(b, degree) })
-	b.Run("near=4of40", func(b *testing.B) { benchmarkDelivery(b, 4) })
+	for _, near := range []int{4, 8, degree} {
+		b.Run(fmt.Sprintf("near=%dof40", near), func(b *testing.B) { benchmarkDelivery(b, near) })
+	}
 }
 
 func benchmarkDelivery(b *testing.B, near int) {
@@ -211,16 +215,8 @@ func reportDelivery(b *testing.B, near int, done mark, ours, theirs []spent) {
 	b.ReportMetric(median(rate)/perFix, "fixes/s")
 	b.ReportMetric(done.owed/done.fixes, "owed/fix")
 	b.ReportMetric(done.avoided/done.fixes, "avoided/fix")
-	const peer = "protoactor actor per user"
-	if near == degree {
-		results.add(figure{
-			Name: "deliveries through the host, 40 of 40 in range", Unit: "M/s", Value: median(rate) / 1e6,
-			Peer: peer, Than: median(peerRate) / 1e6, Ratio: median(ratio), Goal: "≥ 6 × peer", Met: median(ratio) >= 6,
-		})
-		return
-	}
 	results.add(figure{
-		Name: "fixes through the host, 4 of 40 in range", Unit: "fixes/s", Value: median(rate) / perFix,
-		Peer: peer, Than: median(peerRate) / perFix, Ratio: median(ratio),
+		Name: fmt.Sprintf("deliveries through the host at 40 a fix, %d of 40 in range", near), Unit: "M/s", Value: median(rate) / 1e6,
+		Peer: "protoactor actor per user", Than: median(peerRate) / 1e6, Ratio: median(ratio), Goal: "≥ 6 × peer", Met: median(ratio) >= 6,
 	})
 }
