@@ -9,28 +9,45 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/kith-nearby/kith/cmd/node/config"
-	"github.com/kith-nearby/kith/presence"
+	"github.com/kith-nearby/kith/cmd/node/sim"
 )
 
-type devCommand struct{ settings }
+type devCommand struct {
+	City   string `default:"Berlin" placeholder:"NAME" help:"Where it is: NAME, NAME,COUNTRY or LAT,LNG."`
+	People int    `default:"200" help:"How many simulated people."`
+	Seed   uint64 `default:"1" help:"The same seed makes the same people."`
+	settings
+}
 
 // Help shows examples.
 func (devCommand) Help() string {
 	return `Listens on this machine only, on ports 8080 and 9090 or on free ones if those are
-taken. Data is in a temporary directory that is removed at the end.
+taken. Simulated people move around a city, and one may be a dozen others, who are
+friends with some of them. Data is in a temporary directory that is removed at the
+end.
 
 Examples:
 
   kith dev
+  kith dev --city Tokyo --people 500
   kith dev --presence.radius_m 500`
 }
 
 // Run serves until a signal.
 func (cmd *devCommand) Run(c *console) error {
+	city, err := sim.FindCity(cmd.City)
+	if err != nil {
+		return usageError{fmt.Errorf("--city: %w", err)}
+	}
+	town, err := newDevTown(city, cmd.People, cmd.Seed)
+	if err != nil {
+		return usageError{fmt.Errorf("--people: %w", err)}
+	}
 	cfg, origin, faults := cmd.read(c)
 	dir, err := os.MkdirTemp("", "kith-dev-")
 	if err != nil {
@@ -40,8 +57,26 @@ func (cmd *devCommand) Run(c *console) error {
 	if err := config.Join(faults, devConfig(&cfg, origin, dir)); err != nil {
 		return err
 	}
-	opt := nodeOptions{Log: newLogger(c.err, cfg.Log), Dev: true, Listen: listenNear}
-	return runNode(cfg, opt, func(n *Node) error { return introduce(n, c.out) })
+	// The people hear a signal too, and leave before they are sent away.
+	ctx, leave := untilSignal(context.Background())
+	var people sync.WaitGroup
+	defer func() {
+		leave()
+		people.Wait()
+	}()
+	opt := nodeOptions{Log: newLogger(c.err, cfg.Log), Dev: true, Personas: &personas{}, Listen: listenNear}
+	return runNode(cfg, opt, func(n *Node) error {
+		if err := town.movesIn(ctx, n); err != nil {
+			return err
+		}
+		opt.Personas.json.Store(town.json())
+		people.Go(func() {
+			if err := town.live(ctx, n, cmd.Seed); err != nil {
+				opt.Log.Warn("simulated people left", "err", err)
+			}
+		})
+		return town.introduce(n, c.out)
+	})
 }
 
 // devConfig sets what was not set to what is handy for trying, and refuses what
@@ -69,11 +104,17 @@ func devConfig(cfg *config.Config, origin config.Origin, dir string) error {
 	if unset("auth.auto_create") {
 		cfg.Auth.AutoCreate = true
 	}
+	if unset("node.drain_within") {
+		cfg.Node.DrainWithin = devDrain
+	}
 	if unset("log.level") {
 		cfg.Log.Level = "warn"
 	}
 	return config.Join(fs.Err(), cfg.ValidateServe())
 }
+
+// devDrain is how long a node for trying may take to end.
+const devDrain = 3 * time.Second
 
 func onLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
@@ -91,49 +132,48 @@ func listenNear(addr string) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, "0"))
 }
 
-const devTTL = 24 * time.Hour
-
-// introduce makes two friends and says how to try them.
-func introduce(n *Node, w io.Writer) error {
-	ctx := context.Background()
-	tokens := map[presence.PublicID]string{}
-	for _, user := range []presence.PublicID{"alice", "bob"} {
-		if _, err := n.accounts.PutUser(ctx, user); err != nil {
-			return err
-		}
-		token, err := n.auth.Issue(user, devTTL, n.now())
-		if err != nil {
-			return err
-		}
-		tokens[user] = token
-	}
-	if err := n.accounts.SetFriends(ctx, "alice", "bob", true); err != nil {
-		return err
-	}
+// introduce says how to try a town.
+func (t *devTown) introduce(n *Node, w io.Writer) error {
 	url := n.PublicURL()
-	_, err := fmt.Fprintf(w, devText, versionName(), url, n.SocketURL(), url, n.AdminURL(),
-		tokens["alice"], tokens["bob"],
-		url, tokens["alice"], url, tokens["bob"], url, tokens["alice"])
+	alice, bob := t.personas[0], t.personas[1]
+	look := ""
+	if n.cfg.UI.Enabled {
+		look = fmt.Sprintf(devLook, url, alice.User, alice.Token, url, bob.User, bob.Token)
+	}
+	send := func(p persona) string {
+		return fmt.Sprintf(`curl -sS -X POST %s/v1/fixes -H 'Content-Type: application/json' -H 'Authorization: Bearer %s' -d '{"fixes":[{"seq":1,"lat":%.4f,"lng":%.4f}]}'`,
+			url, p.Token, p.Lat, p.Lng)
+	}
+	_, err := fmt.Fprintf(w, devText, versionName(), url, url, n.SocketURL(), url, n.AdminURL(), len(t.people.People), t.city.Name,
+		alice.Token, bob.Token, look, send(alice), send(bob), url, alice.Token)
 	return err
 }
 
 const devText = `kith %s, for trying: all of it is gone when it ends (Ctrl-C)
 
+  map        %s/
   http       %s
   websocket  %s
   api        %s/docs/openapi.json
-  admin      %s
+  admin      %s/
 
-Two friends, with tokens for 24 hours:
+%d simulated people around %s, and two whom you may be. Tokens for 24 hours:
 
   alice      %s
   bob        %s
-
+%s
 Try it: both send a position, then alice asks who is near.
 
-curl -sS -X POST %s/v1/fixes -H 'Content-Type: application/json' -H 'Authorization: Bearer %s' -d '{"fixes":[{"seq":1,"lat":52.5200,"lng":13.4050}]}' && \
-curl -sS -X POST %s/v1/fixes -H 'Content-Type: application/json' -H 'Authorization: Bearer %s' -d '{"fixes":[{"seq":1,"lat":52.5219,"lng":13.4132}]}' && \
+%s && \
+%s && \
 sleep 1 && \
 curl -sS %s/v1/nearby -H 'Authorization: Bearer %s'
 
+`
+
+const devLook = `
+See it: each in a tab of its own.
+
+  %s/#user=%s&token=%s
+  %s/#user=%s&token=%s
 `

@@ -13,7 +13,7 @@ func (n *Node) openHandlers(opt nodeOptions) (func(context.Context) error, error
 	actorsOf := live{n.host}
 	sockets := gateway.NewSockets(n.hub, gateway.SocketPorts{Live: actorsOf, Accounts: n.accounts, Readiness: n.ready}, n.auth)
 	c := gateway.DefaultHTTPConfig()
-	c.Origins, c.Now = n.origins(opt), n.now
+	c.Origins, c.Now, c.Pages = n.origins(opt), n.now, n.pages(opt)
 	public := gateway.NewPublicHandler(c, gateway.HTTPPorts{
 		Live: actorsOf, Views: views{n.host, n.accounts.names, n.instance}, Accounts: n.accounts, Operator: n.accounts,
 		Histories: histories{n.store}, Readiness: n.ready, Hub: n.hub,

@@ -22,10 +22,11 @@ import (
 
 // nodeOptions is what a Node needs besides its configuration. Log is needed.
 type nodeOptions struct {
-	Log    *slog.Logger
-	Dev    bool                                    // browser pages of this machine may call
-	Listen func(addr string) (net.Listener, error) // nil = TCP
-	Now    func() time.Time                        // nil = time.Now
+	Log      *slog.Logger
+	Dev      bool                                    // browser pages of this machine may call
+	Personas *personas                               // whom one may be on the map page; nil = nobody
+	Listen   func(addr string) (net.Listener, error) // nil = TCP
+	Now      func() time.Time                        // nil = time.Now
 }
 
 // Node is a running node. Open starts its parts in the order in which they need

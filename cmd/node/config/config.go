@@ -10,6 +10,7 @@ type Config struct {
 	Gateway  Gateway  `koanf:"gateway"`
 	Presence Presence `koanf:"presence"`
 	Store    Store    `koanf:"store"`
+	UI       UI       `koanf:"ui"`
 	Log      Log      `koanf:"log"`
 	Redis    Redis    `koanf:"redis"`
 	Cluster  Cluster  `koanf:"cluster"`
@@ -99,6 +100,18 @@ type Store struct {
 	Retention time.Duration `koanf:"retention"`
 }
 
+// UI is the map page on the public port.
+type UI struct {
+	// Enabled serves it.
+	Enabled bool `koanf:"enabled"`
+	// TilesURL is where the page's map tiles come from, https://… with {z}, {x}
+	// and {y}; "" = none: outlines of the land and a grid, and the page loads
+	// nothing from elsewhere. Whoever serves the tiles learns where users look.
+	TilesURL string `koanf:"tiles_url"`
+	// TilesAttribution is what the map says of the source of its tiles.
+	TilesAttribution string `koanf:"tiles_attribution"`
+}
+
 // Log is what the node says on stderr.
 type Log struct {
 	// Level is the least that is printed: debug, info, warn or error.
@@ -166,6 +179,7 @@ func Default() Config {
 			StaleAfter: 10 * time.Minute, OfflineGrace: 30 * time.Second, Mutual: true, MaxSpeedMPS: 100, JumpHold: time.Second,
 		},
 		Store:   Store{URL: "sqlite:kith.db"},
+		UI:      UI{Enabled: true},
 		Log:     Log{Level: "info", Format: "auto"},
 		Redis:   Redis{CacheURLs: []string{}, Stage: "dev"},
 		Cluster: Cluster{Gossip: ":7946", Link: ":7947", Join: []string{}},

@@ -145,6 +145,11 @@ func TestG2_Validate(t *testing.T) {
 		{"stale", func(c *Config) { c.Presence.StaleAfter = 40 * time.Second }, []string{"presence.stale_after: is under twice presence.fix_interval"}},
 		{"negative", func(c *Config) { c.Presence.OfflineGrace, c.Store.Retention = -1, -1 }, []string{"presence.offline_grace: ", "store.retention: "}},
 		{"store", func(c *Config) { c.Store.URL = "postgres://u:geheim@h/d" }, []string{"store.url: names PostgreSQL"}},
+		{"tiles", func(c *Config) { c.UI.TilesURL = "https://tiles.example/geheim" }, []string{"ui.tiles_url: is no address of tiles"}},
+		{"tiles of nobody", func(c *Config) { c.UI.TilesURL = "https://tiles.example/{z}/{x}/{y}" }, []string{"ui.tiles_attribution: is empty"}},
+		{"tiles of somebody", func(c *Config) {
+			c.UI.TilesURL, c.UI.TilesAttribution = "https://tiles.example/{z}/{x}/{y}", "Somebody"
+		}, nil},
 		{"no store", func(c *Config) { c.Store.URL = "kith.db" }, []string{"store.url: names no database"}},
 		{"log", func(c *Config) { c.Log.Level, c.Log.Format = "loud", "xml" }, []string{`log.level: "loud" is none of its values; use one of debug, info, warn, error`, "log.format: "}},
 		{"gateway", func(c *Config) {

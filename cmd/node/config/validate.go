@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kith-nearby/kith/gateway"
+	"github.com/kith-nearby/kith/web"
 )
 
 // Validate returns Faults with everything that cannot work or contradicts
@@ -20,6 +21,7 @@ func (c *Config) Validate() error {
 	c.Gateway.validate(&fs)
 	c.Presence.validate(&fs)
 	c.Store.validate(&fs)
+	c.UI.validate(&fs)
 	c.Log.validate(&fs)
 	c.validateSingle(&fs)
 	c.Liveness.validate(&fs)
@@ -118,6 +120,16 @@ func (p *Presence) validate(fs *Faults) {
 	between(fs, "presence.jump_hold", p.JumpHold, 0, time.Hour)
 	if p.StaleAfter < 2*p.FixInterval {
 		fs.add("presence.stale_after", "is under twice presence.fix_interval, so one lost fix would hide a user", "raise it, or lower presence.fix_interval")
+	}
+}
+
+func (u *UI) validate(fs *Faults) {
+	pages := web.Options{TilesURL: u.TilesURL, TilesAttribution: u.TilesAttribution}
+	switch {
+	case pages.Validate() != nil:
+		fs.add("ui.tiles_url", "is no address of tiles", "write https://HOST/{z}/{x}/{y}.png, or leave it empty")
+	case u.TilesURL != "" && strings.TrimSpace(u.TilesAttribution) == "":
+		fs.add("ui.tiles_attribution", "is empty, and whoever makes map tiles wants to be named", "write what their terms ask for")
 	}
 }
 
