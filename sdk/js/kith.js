@@ -86,7 +86,7 @@ export class KithClient {
   #callID = 0;
 
   #state = "idle";
-  #life = 0; // rises with each connection, so that what is late is known to be
+  #life = 0; // rises with each attempt and each end: what was awaited meanwhile is late
   #socket = null;
   #token;
   #expired = null; // the token that was refused as such
@@ -217,16 +217,15 @@ export class KithClient {
     this.#token = token;
     const user = userOf(token);
     if (user !== undefined) void this.#restore(user);
-    const current = (fn) => (...args) => life === this.#life && fn(...args);
     try {
       this.#socket = new Socket(this.#opt.url, {
         WebSocket: this.#opt.WebSocket,
         clock: this.#clock,
         times: this.#times,
-        opened: current(() => this.#hello()),
-        frame: current((message) => this.#frame(message)),
-        probe: current(() => this.#ask({ type: "token", token: this.#token }).catch(() => {})),
-        ended: current((code, reason) => this.#ended(code, reason)),
+        opened: () => this.#hello(),
+        frame: (message) => this.#frame(message),
+        probe: () => this.#ask({ type: "token", token: this.#token }).catch(() => {}),
+        ended: (code, reason) => this.#ended(code, reason),
       });
     } catch (error) {
       this.#stop(0, error.message); // the URL, or mixed content: it will not get better
@@ -291,7 +290,7 @@ export class KithClient {
   #hangUp() {
     this.#life++;
     for (const name of Object.keys(this.#timers)) this.#cancel(name);
-    this.#socket?.end(1000, "");
+    this.#socket?.close();
     this.#socket = null;
     this.#connectedAt = 0;
     this.#still = false;

@@ -20,10 +20,10 @@ export class Socket {
   constructor(url, opt) {
     this.#opt = opt;
     this.#ws = new opt.WebSocket(url, "kith.v1.json");
-    this.#timer = opt.clock.setTimeout(() => this.end(LOST, "there was no answer in time"), opt.times.connect);
+    this.#timer = opt.clock.setTimeout(() => this.#lost(LOST, "there was no answer in time"), opt.times.connect);
     this.#ws.onopen = () => opt.opened();
     this.#ws.onmessage = ({ data }) => this.#take(data);
-    this.#ws.onclose = ({ code, reason }) => this.#finish(code, reason);
+    this.#ws.onclose = ({ code, reason }) => this.#lost(code, reason);
     this.#ws.onerror = () => {}; // a close follows, and says more
   }
 
@@ -48,34 +48,32 @@ export class Socket {
     this.#probe();
   }
 
-  /** Ends the connection from this side. Nothing of it is heard after that. */
-  end(code, reason) {
+  /** Ends the connection from this side. After that nobody is called. */
+  close() {
     if (this.#over) return;
-    this.#finish(code, reason);
-    const ws = this.#ws;
-    ws.onopen = ws.onmessage = ws.onclose = null;
+    this.#over = true;
+    this.#opt.clock.clearTimeout(this.#timer);
+    this.#ws.onopen = this.#ws.onmessage = this.#ws.onclose = null;
     try {
-      ws.close(1000);
+      this.#ws.close(1000);
     } catch {
       // It was never open.
     }
   }
 
-  #finish(code, reason) {
+  #lost(code, reason) {
     if (this.#over) return;
-    this.#over = true;
-    this.#opt.clock.clearTimeout(this.#timer);
+    this.close();
     this.#opt.ended(code, reason);
   }
 
   #take(data) {
-    if (this.#over) return;
     this.#heard = this.#opt.clock.now();
     this.#probed = null;
     try {
       this.#opt.frame(JSON.parse(data));
     } catch (error) {
-      this.end(LOST, `the server sent what is not by the protocol: ${error.message}`);
+      this.#lost(LOST, `the server sent what is not by the protocol: ${error.message}`);
     }
   }
 
@@ -95,7 +93,7 @@ export class Socket {
     this.#probed = clock.now();
     this.#timer = clock.setTimeout(() => {
       if (this.#probed === null) this.#look();
-      else this.end(LOST, "the server fell silent");
+      else this.#lost(LOST, "the server fell silent");
     }, times.pong);
     this.#opt.probe();
   }

@@ -40,7 +40,6 @@ export class View {
 
   /** A connection begins: its frames count from anew. */
   begin() {
-    this.#settle();
     this.#v = -1;
   }
 

@@ -153,6 +153,12 @@ export function fakeClient(options = {}) {
       this.ws.say({ type: "connected", user: "alice", node: "n1", session: 1, now: clock.now(), config: CONFIG, ...more });
       await settle();
     },
+    /** The connection ends, and the next one is welcomed. */
+    async comeBack(more) {
+      this.ws.hangUp(1006);
+      await clock.pass(this.take("state").at(-1).retryInMs);
+      await this.welcome(more);
+    },
     async open(more) {
       client.start();
       await this.welcome(more);

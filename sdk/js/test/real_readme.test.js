@@ -38,7 +38,7 @@ test("the quick start works as written", async (t) => {
   for (const name of ["kith.js", "buffer.js", "rules.js", "socket.js", "storage.js", "view.js", "node_modules"]) symlinkSync(here(name), join(dir, name));
   writeFileSync(join(dir, "near.mjs"), block("js"));
 
-  const dev = run(t, kith(dir), ["dev", "--node.listen", "127.0.0.1:0", "--node.admin", "127.0.0.1:0"], dir);
+  const dev = run(t, kith(dir), ["dev", "--node.listen", "127.0.0.1:0", "--node.admin", "127.0.0.1:0", "--set", "node.drain_within=1s"], dir);
   const tokens = await until("kith dev prints two tokens", () => {
     const all = dev.out.match(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g) ?? [];
     const of = new Map(all.map((token) => [JSON.parse(Buffer.from(token.split(".")[1], "base64url")).sub, token]));

@@ -56,6 +56,7 @@ test("J5: one socket and one set of listeners, however often it is started and s
 
   await w.client.close();
   assert.equal(w.page.listeners, 0);
+  assert.equal(w.WebSocket.living, 0);
   const before = w.WebSocket.made.length;
   await w.clock.pass(600_000);
   assert.equal(w.WebSocket.made.length, before);
@@ -69,6 +70,19 @@ test("J5: one socket and one set of listeners, however often it is started and s
   assert.equal(w.WebSocket.living, 1);
   assert.equal(w.page.listeners, 3);
   assert.equal(w.client.state, "open");
+});
+
+test("J5: events in a row do not make several connections", async () => {
+  const w = fakeClient();
+  await w.open();
+  w.ws.hangUp(1006);
+  for (let i = 0; i < 3; i++) {
+    await w.clock.pass(100);
+    w.page.happen("online");
+    w.page.happen("visibilitychange");
+  }
+  await w.clock.pass(5000);
+  assert.equal(w.WebSocket.made.length, 2);
 });
 
 test("J5: what a connection that was given up says is not heard", async () => {
@@ -196,6 +210,14 @@ test("expiring: a fresh token goes out on the same connection", async () => {
   await settle();
   assert.equal(w.take("error")[0].code, "token", "there is no third");
   assert.equal(w.client.state, "open");
+
+  let fail;
+  tokens.push(new Promise((resolve, reject) => (fail = reject)));
+  w.ws.say({ type: "expiring" });
+  await w.client.close();
+  fail(new Error("late"));
+  await settle();
+  assert.deepEqual(w.take("error"), [], "nobody needs it any more");
 });
 
 test("J6: a ping is answered; a server that has vanished is noticed; one that is quiet is asked first", async () => {

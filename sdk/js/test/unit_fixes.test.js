@@ -93,14 +93,13 @@ test("J2: no faster than the server takes them: what waits shares a frame", asyn
       await w.clock.pass(100);
     }
     w.ws.say({ type: "ping" });
+    assert.ok(w.clock.waiting < 5, "timers do not pile up");
     frames.push(w.ws.take("fix").length + w.ws.take("fixes").length);
   }
   const sent = frames.reduce((a, b) => a + b);
   assert.ok(sent <= 20 + 4 * 60 + 1 && sent > 200, `${sent} frames for ${given} fixes`);
   assert.ok(Math.max(...frames.slice(10)) <= 5);
-  w.ws.hangUp(1006);
-  await w.clock.pass(250);
-  await w.welcome();
+  await w.comeBack();
   assert.deepEqual(seqs(w.ws.take("fixes")).length, given);
 });
 
@@ -153,9 +152,7 @@ test("J1: a refused fix leaves the buffer with an event", async () => {
   assert.deepEqual([error.code, error.field, error.seq, error.temporary], ["bad_time", "ts", b, false]);
   w.ws.say({ type: "error", code: "bad_time", message: "no", seq: 1, temporary: false });
   assert.equal(w.client.pending, 2);
-  w.ws.hangUp(1006);
-  await w.clock.pass(250);
-  await w.welcome();
+  await w.comeBack();
   assert.deepEqual(seqs(w.ws.take("fixes")), [a, c]);
 });
 
@@ -174,9 +171,7 @@ test("J1: a fix refused for the moment goes out again under a new seq, which a l
   assert.ok(again.seq > b);
   assert.equal(again.acc, 1);
   w.ws.say({ type: "error", code: "too_many", message: "slower", seq: again.seq, temporary: true });
-  w.ws.hangUp(1006);
-  await w.clock.pass(250);
-  await w.welcome();
+  await w.comeBack();
   const [last] = w.ws.take("fix");
   assert.ok(last.seq > again.seq, "at once on a new connection");
   w.ws.say({ type: "ack", seq: last.seq });
@@ -195,6 +190,10 @@ test("still: once for the newest word, and not later", async () => {
   assert.deepEqual(w.ws.take("still"), [{ type: "still" }]);
   await w.clock.pass(10_000);
   assert.deepEqual(w.ws.take("still"), []);
+  for (let i = 0; i < 25; i++) w.client.still();
+  await w.comeBack();
+  await w.clock.pass(1000);
+  assert.deepEqual(w.ws.take("still"), [], "the one that waited is not true any more");
 });
 
 test("the newest acknowledged fix is told again after a reconnect, under the same seq and ts, once", async () => {
@@ -204,12 +203,7 @@ test("the newest acknowledged fix is told again after a reconnect, under the sam
   const seq = w.client.fix({ ...BERLIN, acc: 7 });
   const [, fix] = w.ws.take("fix");
   w.ws.say({ type: "ack", seq });
-  const back = async () => {
-    w.ws.hangUp(1006);
-    await w.clock.pass(250);
-    await w.welcome();
-  };
-  await back();
+  await w.comeBack();
   assert.deepEqual(w.ws.take("fix"), [fix]);
   // Refused for the moment, it must not come back under another seq.
   w.ws.say({ type: "error", code: "too_many", message: "slower", seq, temporary: true });
@@ -217,16 +211,26 @@ test("the newest acknowledged fix is told again after a reconnect, under the sam
   assert.deepEqual(w.ws.sent.map(({ type }) => type), ["connect"]);
   assert.equal(w.client.pending, 0);
 
-  await back();
+  await w.comeBack();
   w.ws.say({ type: "ack", seq });
   w.ws.take("fix");
   const newer = w.client.fix(BERLIN);
-  await back();
+  await w.comeBack();
   assert.deepEqual(seqs(w.ws.take("fix")), [newer], "another one waits");
   w.ws.say({ type: "ack", seq: newer });
-  w.ws.hangUp(1006);
   w.clock.freeze(600_000);
-  await w.clock.pass(250);
-  await w.welcome();
+  await w.comeBack();
   assert.deepEqual(w.ws.take("fix"), [], "too old: the server would show nobody");
+});
+
+test("J1: a fix that is told again is not missed when it makes room", async () => {
+  const w = fakeClient({ buffer: 1 });
+  await w.open();
+  w.ws.say({ type: "ack", seq: w.client.fix(BERLIN) });
+  await w.comeBack();
+  assert.equal(w.client.pending, 1);
+  w.client.fix(BERLIN);
+  assert.deepEqual([w.client.pending, w.client.dropped], [1, 0]);
+  w.client.fix(BERLIN);
+  assert.deepEqual([w.client.pending, w.client.dropped], [1, 1]);
 });

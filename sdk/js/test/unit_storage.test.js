@@ -111,10 +111,13 @@ test("J1: a token that cannot be read: the user comes with the welcome, and noth
   assert.equal(w.client.user, undefined);
   w.ws.accept();
   w.ws.say({ type: "connected", user: "alice", session: 1 });
+  w.client.fix(BERLIN);
   assert.deepEqual(sent(w), []);
   for (let i = 0; i < 50; i++) await settle();
-  assert.deepEqual(sent(w).map(({ seq }) => seq), [old, old + 1], "the clock stands still: numbered anew");
+  const seqs = sent(w).map(({ seq }) => seq);
+  assert.deepEqual(seqs, [old, old + 2, old + 3], "the clock stands still: numbered anew");
   await w.client.close();
+  assert.deepEqual((await storage.load("alice", "default")).fixes.map(({ seq }) => seq), seqs);
 });
 
 test("J1: another user's token never gets this user's fixes", async () => {
@@ -216,7 +219,13 @@ test("two tabs of one user: neither deletes what only the other knows", async ()
   newer.ws.say({ type: "ack", seq: later });
   await Promise.all([older.client.close(), newer.client.close()]);
   assert.ok(later > hidden);
-  assert.deepEqual((await storage.load("alice", "default")).fixes.map((fix) => fix.seq), [hidden]);
+  await settle();
+  assert.ok(older.client.fix(BERLIN) < later);
+  await older.client.close();
+  const kept = await storage.load("alice", "default");
+  assert.equal(kept.seq, later, "seq never falls");
+  assert.equal(kept.fixes.length, 2);
+  assert.deepEqual((await storage.load("alice", "default")).fixes.map((fix) => fix.seq).slice(0, 1), [hidden]);
 });
 
 test("IndexedDB is the default where there is one", async () => {

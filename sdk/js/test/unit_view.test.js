@@ -41,9 +41,7 @@ test("J3: v orders the frames of a connection, gaps are normal, and the next one
   for (const v of [9, 8, 1, undefined, NaN]) w.ws.say(frame(v, [item("a", { ts: 0 }), item("b")]));
   assert.deepEqual(w.changes(), []);
   assert.equal(w.client.view.get("a").ts, 9);
-  w.ws.hangUp(1006);
-  await w.clock.pass(250);
-  await w.welcome();
+  await w.comeBack();
   assert.deepEqual(users(w.client), ["a"], "the view stays while the same session goes on");
   w.ws.say(frame(1, [item("a", { ts: 10 })], { full: true }));
   assert.deepEqual(w.changes(), [{ full: true, entered: [], updated: ["a"], gone: [] }]);
@@ -72,9 +70,7 @@ test("J3: a full view of exactly one page is told without a frame after it", asy
   await w.clock.pass(1);
   assert.equal(w.changes()[0].entered.length, 100);
   w.ws.say(frame(2, crowd, { full: true }));
-  w.ws.hangUp(1006);
-  await w.clock.pass(250);
-  await w.welcome();
+  await w.comeBack();
   assert.equal(w.changes()[0].updated.length, 100, "told when the connection ended");
   w.ws.say(frame(1, crowd, { full: true }));
   w.ws.say(frame(2, [], { gone: [{ user: "u7", reason: "stale" }] }));
@@ -85,9 +81,7 @@ test("J3: a new session without a position empties the view: the server knows no
   const w = await watched();
   w.ws.say(frame(1, [item("a")], { full: true }));
   w.changes();
-  w.ws.hangUp(1006);
-  await w.clock.pass(250);
-  await w.welcome({ session: 2 });
+  await w.comeBack({ session: 2 });
   assert.deepEqual(w.changes(), [{ full: true, entered: [], updated: [], gone: ["a replaced"] }]);
   assert.equal(w.client.view.size, 0);
 });
