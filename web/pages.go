@@ -37,6 +37,9 @@ func (o Options) Validate() error {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.ContainsAny(u.Host, ";,' *"):
 		return fmt.Errorf("tiles URL: %q is no http or https URL", o.TilesURL)
 	}
+	if source := o.tilesSource(); strings.HasSuffix(source, "*.") {
+		return fmt.Errorf("tiles URL: %q has no domain after {s}", o.TilesURL)
+	}
 	for _, part := range []string{"{z}", "{x}", "{y}"} {
 		if !strings.Contains(o.TilesURL, part) {
 			return fmt.Errorf("tiles URL: %q has no %s", o.TilesURL, part)

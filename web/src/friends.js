@@ -7,7 +7,7 @@ import { Sharing } from "./sharing.js";
 import { hue, initials } from "./theme.js";
 
 /** Rows shown at once; there is a button for more. */
-const page = 100;
+const page = 50;
 
 export function Avatar({ user, idle, small }) {
   return html`<span class="avatar hue-${hue(user)} ${idle ? "idle" : ""} ${small ? "small" : ""}" aria-hidden="true">${initials(user)}</span>`;
@@ -28,7 +28,7 @@ export function Nearby({ live, pin, selected, onSelect }) {
     </ul>
     ${near.length > shown.length && html`<button class="plain wide" onClick=${() => setMost(most + page)}>Show more of ${near.length}</button>`}
     ${gone.length > 0 && html`
-      <h3 class="section">Gone</h3>
+      <h2 class="section">Gone</h2>
       <ul class="rows gone" aria-label="Friends who went">
         ${gone.map((g) => html`<${GoneRow} key=${g.user} live=${live} gone=${g} open=${g.user === selected} onSelect=${onSelect} />`)}
       </ul>`}`;

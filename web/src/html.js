@@ -4,7 +4,7 @@ import htm from "htm";
 
 export const html = htm.bind(h);
 
-/** Calls fn at most every ms, the last call never lost. */
+/** Calls fn at most every ms() milliseconds, the last call never lost. */
 export function paced(fn, ms) {
   let timer = 0;
   let last = -Infinity;
@@ -14,6 +14,6 @@ export function paced(fn, ms) {
     fn();
   };
   return () => {
-    timer ||= setTimeout(run, Math.max(0, last + ms - performance.now()));
+    timer ||= setTimeout(run, Math.max(0, last + ms() - performance.now()));
   };
 }

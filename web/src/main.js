@@ -14,7 +14,10 @@ import { Said } from "./said.js";
 import "./style.css"; // after Leaflet's, which it changes
 
 /** The panel is drawn at most this often, and once a second for the ages. */
-const drawMs = 150;
+const drawMs = 120;
+/** The same where more people move than anybody can read. */
+const crowdMs = 700;
+const crowd = 100;
 
 const root = document.getElementById("app");
 
@@ -56,7 +59,7 @@ function Page({ town, offered, onSwitch }) {
   };
   useEffect(() => {
     map.current = new KithMap(element.current, live, pin, select);
-    const draw = paced(() => redraw((n) => n + 1), drawMs);
+    const draw = paced(() => redraw((n) => n + 1), () => (live.near.size > crowd ? crowdMs : drawMs));
     said.changed = draw;
     const offs = [live.on("change", draw), pin.on(draw)];
     const ages = setInterval(() => document.hidden || draw(), 1000);

@@ -6,6 +6,7 @@ import { config } from "./config.js";
 import { Grid } from "./grid.js";
 import { Land } from "./land.js";
 import { People } from "./people.js";
+import { paintRing } from "./ring.js";
 import { nearestCopy, nice } from "./geo.js";
 import { onTheme, reducedMotion } from "./theme.js";
 
@@ -39,6 +40,7 @@ export class KithMap {
     this.ground = new CanvasLayer((ctx, m, size) => {
       if (!tiles) this.land.paint(ctx, m, size);
       this.grid.paint(ctx, m, size, pin.at);
+      paintRing(ctx, m, pin, live.radius);
     }, { pane: "overlayPane" });
     if (tiles) {
       L.tileLayer(tiles, { attribution: config.tiles.attribution, maxZoom: 19 }).addTo(map);
@@ -52,7 +54,7 @@ export class KithMap {
     live.on("change", () => {
       if (live.radius === radius) return;
       radius = live.radius;
-      this.people.wake();
+      this.ground.redraw();
       if (!this.framed) this.frame();
     });
     map.on("click", (e) => {
@@ -104,7 +106,8 @@ export class KithMap {
       this.frame();
     }
     if (this.pin.following) this.keepInSight();
-    this.people.wake();
+    this.ground.redraw();
+    this.people.wake(); // the names make room for the pin
   }
 
   keepInSight() {

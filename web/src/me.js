@@ -14,7 +14,7 @@ const toMetres = (step) => Number((least * (most / least) ** (step / steps)).toP
 
 export function Me({ live, pin, map, offered, licences, onSwitch }) {
   return html`
-    <h3 class="section">My place</h3>
+    <h2 class="section">My place</h2>
     <div class="buttons">
       <${Follow} pin=${pin} live=${live} />
       <button onClick=${() => map().bringPin()}>Put my pin in the middle of the map</button>
@@ -22,7 +22,7 @@ export function Me({ live, pin, map, offered, licences, onSwitch }) {
     </div>
     <p class="hint">Drag the pin, or focus it and use the arrow keys; with Shift it goes farther.</p>
     <${Radius} live=${live} />
-    <h3 class="section">Other people</h3>
+    <h2 class="section">Other people</h2>
     <div class="buttons">
       <button onClick=${onSwitch}>Be someone else here</button>
     </div>
@@ -71,6 +71,6 @@ function Connection({ live }) {
     live.settings && ["A fix every", duration(live.settings.fix_s * 1000)],
     link.last && ["Last close", `${link.last.code}${link.last.reason ? `: ${link.last.reason}` : ""}`],
   ].filter(Boolean);
-  return html`<h3 class="section">Connection</h3>
+  return html`<h2 class="section">Connection</h2>
     <dl class="facts column">${rows.map(([k, v]) => html`<div key=${k}><dt>${k}</dt><dd>${v}</dd></div>`)}</dl>`;
 }

@@ -1,16 +1,16 @@
 // The canvas of people: radius ring, friends, and what is known about each.
 import { onMap } from "./canvaslayer.js";
-import { destination, metres, nearestCopy } from "./geo.js";
+import { metres, nearestCopy } from "./geo.js";
 import { Glide } from "./glide.js";
-import { hue, initials, reducedMotion, theme } from "./theme.js";
+import { areaRadius, circle, label, labelHigh, labelWide, mark, pixelMetres } from "./marks.js";
+import { hue, reducedMotion, theme } from "./theme.js";
 
+const smallRadius = 5;
 /** More friends in sight than this are drawn small and without letters. */
 const crowd = 60;
 /** At most this many names stand on the map, those of the nearest first. */
 const mostNames = 40;
 const fewNames = 16; // in a crowd
-const ringPoints = 120;
-
 export class People {
   constructor(live, redraw) {
     this.live = live;
@@ -63,16 +63,15 @@ export class People {
     const now = performance.now();
     ctx.lineJoin = "round";
     const mpp = pixelMetres(map);
-    if (pin.at) {
-      this.ring(ctx, map, pin.at, c);
-      circle(ctx, this.project(map, pin.at), pin.accuracy / mpp, c.me);
-    }
     const inSight = this.inSight(map, size, now);
     const small = inSight.length > crowd;
-    for (const s of inSight) if (!small || s.dot.user === this.selected) trail(ctx, map, this, s, c);
-    for (const s of inSight) if (!small || s.dot.user === this.selected) accuracy(ctx, s, mpp, c);
+    for (const s of inSight) {
+      if (small && s.dot.user !== this.selected) continue;
+      trail(ctx, map, this, s, c);
+      accuracy(ctx, s, mpp, c);
+    }
     for (const dot of this.glide.leaving.values()) this.ghost(ctx, map, dot, now, c);
-    const radius = small ? 5 : 11;
+    const radius = small ? smallRadius : 11;
     for (const s of inSight) mark(ctx, s, radius, c, s.dot.user === this.selected);
     this.names(ctx, map, size, inSight, radius, pin, c);
   }
@@ -85,29 +84,6 @@ export class People {
       list.push({ dot, at, item: dot.item, entering: this.glide.entering(dot, now) });
     }
     return list;
-  }
-
-  ring(ctx, map, at, c) {
-    const r = this.live.radius;
-    if (!r) return;
-    const middle = nearestCopy(at.lng, map.getCenter().lng);
-    ctx.beginPath();
-    for (let i = 0; i <= ringPoints; i++) {
-      const p = destination(at, r, (i * 360) / ringPoints);
-      const xy = onMap(map, p.lat, nearestCopy(p.lng, middle));
-      if (i) ctx.lineTo(xy.x, xy.y);
-      else ctx.moveTo(xy.x, xy.y);
-    }
-    ctx.fillStyle = c.ringFill;
-    ctx.fill();
-    ctx.strokeStyle = c.ring;
-    ctx.lineWidth = 1.75;
-    ctx.setLineDash([7, 5]);
-    ctx.stroke();
-    ctx.setLineDash([]);
-    const top = destination(at, r, 0);
-    const xy = onMap(map, top.lat, nearestCopy(top.lng, middle));
-    text(ctx, metres(r), xy.x, xy.y - 7, `600 12px ${c.font}`, c.ring, c.halo, "center");
   }
 
   // Where a friend was when it went: an empty outline that fades.
@@ -131,77 +107,42 @@ export class People {
     const first = [...inSight].sort((a, b) => (b.dot.user === this.selected) - (a.dot.user === this.selected) || a.item.distance_m - b.item.distance_m);
     const taken = inSight.map(({ at }) => around(at, radius));
     if (pin.at) taken.push(around(this.project(map, pin.at), 14));
-    const font = `600 12px ${c.font}`;
-    ctx.font = font;
     for (const { dot, at, item } of first.slice(0, small ? fewNames : mostNames)) {
-      const label = `${dot.user}  ${metres(item.distance_m)}`;
-      const w = this.width(ctx, label);
+      const words = `${dot.user}  ${metres(item.distance_m)}`;
+      const w = this.wide(ctx, words, c);
       const places = labelBoxes(at, radius, w, size);
       // The side that it had is tried first, so that labels do not hop about.
       const side = [dot.side ?? 0, 0, 1, 2, 3].find((i) => places[i] && !taken.some((o) => overlap(o, places[i])));
       if (side === undefined) continue;
       dot.side = side;
       taken.push(places[side]);
-      text(ctx, label, places[side][0] + 2, places[side][1] + 13, font, c.ink, c.halo, "left");
+      label(ctx, words, places[side][0], places[side][1], w, c);
     }
   }
 
-  width(ctx, label) {
-    let w = this.widths.get(label);
+  wide(ctx, words, c) {
+    let w = this.widths.get(words);
     if (w === undefined) {
       if (this.widths.size > 4000) this.widths.clear();
-      this.widths.set(label, (w = ctx.measureText(label).width));
+      this.widths.set(words, (w = labelWide(ctx, words, c)));
     }
     return w;
   }
 }
-
 // Boxes are [left, top, right, bottom] in pixels.
 const around = (at, r) => [at.x - r, at.y - r, at.x + r, at.y + r];
 const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
 
 /** Where a label w wide may stand: right, left, below, above. null = out of sight. */
 function labelBoxes(at, r, w, size) {
-  const [gap, high] = [r + 6, 18];
+  const gap = r + 6;
   return [
-    [at.x + gap, at.y - high / 2],
-    [at.x - gap - w - 4, at.y - high / 2],
-    [at.x - w / 2 - 2, at.y + gap - 2],
-    [at.x - w / 2 - 2, at.y - gap - high + 2],
-  ].map(([x, y]) => (x < 0 || y < 0 || x + w + 4 > size.x || y + high > size.y ? null : [x, y, x + w + 4, y + high]));
+    [at.x + gap, at.y - labelHigh / 2],
+    [at.x - gap - w, at.y - labelHigh / 2],
+    [at.x - w / 2, at.y + gap - 2],
+    [at.x - w / 2, at.y - gap - labelHigh + 2],
+  ].map(([x, y]) => (x < 0 || y < 0 || x + w > size.x || y + labelHigh > size.y ? null : [x, y, x + w, y + labelHigh]));
 }
-
-const pixelMetres = (map) => (40_075_016.7 * Math.cos((map.getCenter().lat * Math.PI) / 180)) / (256 * 2 ** map.getZoom());
-
-function text(ctx, label, x, y, font, colour, halo, align) {
-  ctx.font = font;
-  ctx.textAlign = align;
-  ctx.lineWidth = 3.5;
-  ctx.strokeStyle = halo;
-  ctx.strokeText(label, x, y);
-  ctx.fillStyle = colour;
-  ctx.fillText(label, x, y);
-  ctx.textAlign = "left";
-}
-
-function circle(ctx, at, r, colour, dashed) {
-  if (!(r > 8)) return;
-  ctx.beginPath();
-  ctx.arc(at.x, at.y, r, 0, 2 * Math.PI);
-  ctx.globalAlpha = 0.1;
-  ctx.fillStyle = colour;
-  ctx.fill();
-  ctx.globalAlpha = 0.6;
-  ctx.strokeStyle = colour;
-  ctx.lineWidth = 1;
-  if (dashed) ctx.setLineDash([4, 4]);
-  ctx.stroke();
-  ctx.setLineDash([]);
-  ctx.globalAlpha = 1;
-}
-
-// One kilometre of grid hides where in it an `area` friend is.
-const areaRadius = 707;
 
 function accuracy(ctx, { at, item }, mpp, c) {
   const area = item.precision === "area";
@@ -224,56 +165,3 @@ function trail(ctx, map, people, { dot, at }, c) {
   ctx.globalAlpha = 1;
 }
 
-// A live friend is a filled dot, an idle one is an empty ring; who moves has an
-// arrow on the side they move to.
-function mark(ctx, { dot, at, item, entering }, r, c, selected) {
-  const colour = c.friend[hue(dot.user)];
-  if (entering < 1) {
-    ctx.globalAlpha = (1 - entering) * 0.7;
-    ctx.strokeStyle = colour;
-    ctx.lineWidth = 3;
-    ctx.beginPath();
-    ctx.arc(at.x, at.y, r + 4 + 26 * entering, 0, 2 * Math.PI);
-    ctx.stroke();
-    ctx.globalAlpha = 1;
-  }
-  if (Number.isFinite(item.heading)) arrow(ctx, at, r, item.heading, colour, c.dotEdge);
-  const idle = item.state === "idle";
-  ctx.beginPath();
-  ctx.arc(at.x, at.y, r, 0, 2 * Math.PI);
-  ctx.fillStyle = idle ? c.land : colour;
-  ctx.fill();
-  ctx.lineWidth = idle ? 2.5 : 2;
-  ctx.strokeStyle = idle ? colour : c.dotEdge;
-  ctx.stroke();
-  if (selected) {
-    ctx.beginPath();
-    ctx.arc(at.x, at.y, r + 5, 0, 2 * Math.PI);
-    ctx.strokeStyle = c.ink;
-    ctx.lineWidth = 2;
-    ctx.stroke();
-  }
-  if (r < 9) return;
-  ctx.font = `700 10px ${c.font}`;
-  ctx.textAlign = "center";
-  ctx.fillStyle = idle ? c.ink : c.onFriend;
-  ctx.fillText(initials(dot.user), at.x, at.y + 3.5);
-  ctx.textAlign = "left";
-}
-
-function arrow(ctx, at, r, heading, colour, edge) {
-  ctx.save();
-  ctx.translate(at.x, at.y);
-  ctx.rotate((heading * Math.PI) / 180);
-  ctx.beginPath();
-  ctx.moveTo(0, -r - (r < 9 ? 6 : 11));
-  ctx.lineTo(r * 0.78, -r * 0.66);
-  ctx.lineTo(-r * 0.78, -r * 0.66);
-  ctx.closePath();
-  ctx.fillStyle = colour;
-  ctx.fill();
-  ctx.lineWidth = 1.5;
-  ctx.strokeStyle = edge;
-  ctx.stroke();
-  ctx.restore();
-}

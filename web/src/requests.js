@@ -7,7 +7,7 @@ import { Sharing } from "./sharing.js";
 export function Requests({ live }) {
   const waiting = [...live.requests].sort();
   return html`
-    <h3 class="section">Requests</h3>
+    <h2 class="section">Requests</h2>
     ${!waiting.length && html`<p class="hint">Nobody waits for an answer.</p>`}
     <ul class="rows" aria-label="Friend requests">
       ${waiting.map((user) => html`<li class="row request" key=${user} data-user=${user}>
@@ -39,6 +39,6 @@ function Ask({ live }) {
 function Others({ live }) {
   const others = Object.keys(live.shares).filter((u) => u && live.shareWith(u).mode !== "exact").sort();
   if (!others.length) return null;
-  return html`<h3 class="section">Shared with less</h3>
+  return html`<h2 class="section">Shared with less</h2>
     ${others.map((user) => html`<div class="card" key=${user}><${Sharing} live=${live} user=${user} /></div>`)}`;
 }
