@@ -52,11 +52,12 @@ var kith = sync.OnceValues(func() (string, error) {
 // node is a `kith serve` process with its data, which may be stopped and started
 // again on the same data and port.
 type node struct {
-	t    *testing.T
-	dir  string
-	url  string // http://HOST:PORT of the public port
-	cmd  *exec.Cmd
-	over chan error
+	t     *testing.T
+	dir   string
+	url   string // http://HOST:PORT of the public port
+	admin string // of the admin port
+	cmd   *exec.Cmd
+	over  chan error
 }
 
 func serve(t *testing.T) *node {
@@ -98,9 +99,9 @@ func (n *node) start() {
 		select {
 		case line := <-lines:
 			said = append(said, line)
-			var m struct{ Msg, Public string }
+			var m struct{ Msg, Public, Admin string }
 			if json.Unmarshal([]byte(line), &m) == nil && m.Msg == "serving" {
-				n.url = m.Public
+				n.url, n.admin = m.Public, m.Admin
 				return
 			}
 		case err := <-over:

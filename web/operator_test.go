@@ -167,7 +167,7 @@ func codesPage(section string) string {
 			fmt.Fprintf(&b, "<section>\n<h2>%s</h2>\n", inlineCode(strings.TrimPrefix(lines[0], "### ")))
 			open = true
 		case strings.HasPrefix(lines[0], "|"):
-			b.WriteString("<div class=\"scroll\" role=\"region\" aria-label=\"Codes\" tabindex=\"0\"><table>\n")
+			b.WriteString("<div class=\"scroll\" role=\"group\" aria-label=\"Codes\" tabindex=\"0\"><table>\n")
 			for n, line := range lines {
 				if n != 1 { // the line below the heads
 					codesRow(&b, strings.Split(strings.Trim(line, "| "), "|"), n == 0)

@@ -3,7 +3,8 @@
 import { h, say } from "./dom.js";
 import { clock, minute } from "./format.js";
 
-const span = 15 * 60_000;
+const longest = 15 * 60_000;
+const shortest = 2 * 60_000;
 const height = 168;
 const margin = { left: 54, right: 10, top: 8, bottom: 22 };
 
@@ -48,6 +49,8 @@ export function chart(spec) {
   let picked = null; // the time that is pointed at
 
   const width = () => Math.max(220, svg.clientWidth || figure.clientWidth || 400);
+  // How far back it goes: as far as there is something, within bounds.
+  let span = longest;
   const x = (at) => margin.left + ((at - (data.end - span)) / span) * (width() - margin.left - margin.right);
   const nearest = (time) => {
     let best = 0;
@@ -64,16 +67,19 @@ export function chart(spec) {
     const all = spec.lines.flatMap((l) => data[l.column]).filter((v) => v !== null);
     const axis = (spec.log ? logarithmic : linear)(Math.max(...all, 0), spec.least);
     const y = (v) => margin.top + inner * (1 - axis.place(v));
+    span = Math.min(longest, Math.max(shortest, data.end - data.at[0]));
+    const step = span > 6 * 60_000 ? 300_000 : span > 3 * 60_000 ? 60_000 : 30_000;
+    const stamp = step < 60_000 ? clock : minute;
     const parts = [];
     for (const tick of axis.ticks) {
       parts.push(h("line", { x1: margin.left, x2: w - margin.right, y1: y(tick), y2: y(tick), class: "grid" }));
       parts.push(h("text", { x: margin.left - 8, y: y(tick) + 4, class: "tick end" }, spec.write(tick)));
     }
-    for (let at = Math.ceil((data.end - span) / 300_000) * 300_000; at <= data.end; at += 300_000) {
+    for (let at = Math.ceil((data.end - span) / step) * step; at <= data.end; at += step) {
       const px = x(at);
       if (px < margin.left || px > w - margin.right) continue;
       parts.push(h("line", { x1: px, x2: px, y1: margin.top, y2: margin.top + inner, class: "grid" }));
-      if (px < w - 30 && px > margin.left + 14) parts.push(h("text", { x: px, y: height - 5, class: "tick middle" }, minute(at)));
+      if (px < w - 34 && px > margin.left + 20) parts.push(h("text", { x: px, y: height - 5, class: "tick middle" }, stamp(at)));
     }
     for (const line of spec.lines) {
       let path = "";

@@ -6,8 +6,10 @@ let watching = null; // the AbortController of the request
 
 $("trace-form").addEventListener("submit", (e) => {
   e.preventDefault();
+  $("trace-user").select(); // for the next one
   watch($("trace-user").value.trim());
 });
+$("trace-user").addEventListener("focus", (e) => e.target.select());
 $("trace-stop").addEventListener("click", () => stop("Stopped; nothing is noted any more."));
 
 function stop(why) {
@@ -62,7 +64,7 @@ const part = (title, columns) => {
   const id = `trace-${title.split(" ")[0].toLowerCase()}`;
   const body = h("tbody");
   const heads = columns.map(([name, kind]) => h("th", { scope: "col", class: kind }, name));
-  const box = h("div", {}, h("h3", { id }, title), h("div", { class: "scroll", role: "region", tabindex: 0, "aria-labelledby": id }, h("table", {}, h("thead", {}, h("tr", {}, heads)), body)));
+  const box = h("div", {}, h("h3", { id }, title), h("div", { class: "scroll", role: "group", tabindex: 0, "aria-labelledby": id }, h("table", {}, h("thead", {}, h("tr", {}, heads)), body)));
   return { box, body, title: box.firstChild };
 };
 
