@@ -28,6 +28,18 @@ func (s *server) gauges() gauges {
 	return g
 }
 
+// closes counts the connections that have ended, by close code.
+func (s *server) closes() map[string]int {
+	s.t.Helper()
+	found := map[string]int{}
+	for name, v := range s.gauges() {
+		if code, ok := strings.CutPrefix(name, `kith_closes_total{code="`); ok {
+			found[strings.TrimSuffix(code, `"}`)] = int(v)
+		}
+	}
+	return found
+}
+
 // usage is what a process holds.
 type usage struct {
 	goroutines, files int

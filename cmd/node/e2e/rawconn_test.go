@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,13 +36,14 @@ const (
 // was not read; 0 = the default.
 func (s *server) rawDial(receive int) *rawConn {
 	s.t.Helper()
-	nc, err := net.DialTimeout("tcp", strings.TrimPrefix(s.http, "http://"), patience)
+	dialer := net.Dialer{Timeout: patience}
+	if receive > 0 {
+		dialer.Control = func(_, _ string, raw syscall.RawConn) error { return narrow(raw, receive) }
+	}
+	nc, err := dialer.Dial("tcp", strings.TrimPrefix(s.http, "http://"))
 	require.NoError(s.t, err)
 	c := &rawConn{t: s.t, tcp: nc.(*net.TCPConn)}
 	s.t.Cleanup(func() { _ = nc.Close() })
-	if receive > 0 {
-		require.NoError(s.t, c.tcp.SetReadBuffer(receive))
-	}
 	key := base64.StdEncoding.EncodeToString([]byte("sixteen bytes..."))
 	_, err = fmt.Fprintf(nc, "GET /v1/ws HTTP/1.1\r\nHost: kith\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n\r\n", key)
 	require.NoError(s.t, err)
@@ -50,6 +52,23 @@ func (s *server) rawDial(receive int) *rawConn {
 	require.NoError(s.t, err)
 	require.Equal(s.t, http.StatusSwitchingProtocols, resp.StatusCode)
 	return c
+}
+
+// segment is the least that every network carries (RFC 1122, 3.3.3).
+const segment = 536
+
+// narrow makes a socket of this machine behave like one far away: with a small
+// buffer, and short segments. Loopback's are 64 KiB, and a
+// receiver opens its window by no less than a segment or half of its buffer, so
+// one that reads slowly would seem not to read at all for long.
+func narrow(raw syscall.RawConn, receive int) error {
+	var err error
+	failed := raw.Control(func(fd uintptr) {
+		err = errors.Join(
+			syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, receive),
+			syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, segment))
+	})
+	return errors.Join(failed, err)
 }
 
 // hello sends connect and waits for the answer.
