@@ -36,6 +36,7 @@ const CLOCK = {
   clearTimeout: (timer) => clearTimeout(timer),
 };
 
+const REPLACED = 4003;
 const MOST_REQUESTS = 64;
 const BURST = 20; // frames with fixes at once; the server takes 50
 const FIXES_PER_S = 400; // in `fixes` frames; the server takes 500
@@ -95,6 +96,7 @@ export class KithClient {
   #session;
   #radius; // that the server knows
   #connectedAt = 0;
+  #gaveUpAt = -Infinity;
   #maxFrame = 65_536;
   #still = false;
   #asked = false; // the pause is the server's wish
@@ -225,7 +227,7 @@ export class KithClient {
         opened: () => this.#hello(),
         frame: (message) => this.#frame(message),
         probe: () => this.#ask({ type: "token", token: this.#token }).catch(() => {}),
-        ended: (code, reason) => this.#ended(code, reason),
+        ended: (...how) => this.#ended(...how),
       });
     } catch (error) {
       this.#stop(0, error.message); // the URL, or mixed content: it will not get better
@@ -263,10 +265,15 @@ export class KithClient {
     this.#begin();
   }
 
-  #ended(code, reason) {
-    const lasted = this.#connectedAt === 0 ? 0 : Math.max(this.#clock.now() - this.#connectedAt, 1);
+  #ended(code, reason, gaveUp = false) {
+    const now = this.#clock.now();
+    const lasted = this.#connectedAt === 0 ? 0 : Math.max(now - this.#connectedAt, 1);
     this.#hangUp();
-    const verdict = judge(code);
+    // The network may deliver the hello of a connection that was given up late, and
+    // the server then takes that one for the newer. It can happen once for each.
+    const byItself = code === REPLACED && now - this.#gaveUpAt < this.#times.stable;
+    this.#gaveUpAt = gaveUp ? now : -Infinity;
+    const verdict = byItself ? "backoff" : judge(code);
     if (verdict === "stop" || (verdict === "token" && this.#expired !== null)) return this.#stop(code, reason);
     if (verdict === "token") this.#expired = this.#token;
     const { ms, asked } = this.#pauses.next(lasted, verdict === "at once");

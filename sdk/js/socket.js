@@ -5,8 +5,9 @@ export const LOST = 1006;
 
 /**
  * A WebSocket that ends once, also when the other side has vanished without a
- * word. opt: WebSocket, clock, times, and opened(), frame(message), probe() and
- * ended(code, reason).
+ * word. opt: WebSocket, clock, times, and opened(), frame(message), probe()
+ * and ended(code, reason, gaveUp); gaveUp: this side ended it, and the server may
+ * not know.
  */
 export class Socket {
   #opt;
@@ -20,16 +21,16 @@ export class Socket {
   constructor(url, opt) {
     this.#opt = opt;
     this.#ws = new opt.WebSocket(url, "kith.v1.json");
-    this.#timer = opt.clock.setTimeout(() => this.#lost(LOST, "there was no answer in time"), opt.times.connect);
+    this.#timer = opt.clock.setTimeout(() => this.#giveUp("there was no answer in time"), opt.times.connect);
     this.#ws.onopen = () => opt.opened();
     this.#ws.onmessage = ({ data }) => this.#take(data);
-    this.#ws.onclose = ({ code, reason }) => this.#lost(code, reason);
+    this.#ws.onclose = ({ code, reason }) => this.#end(code, reason, false);
     this.#ws.onerror = () => {}; // a close follows, and says more
   }
 
   /** Sends an object, or text that is a frame already. */
   send(frame) {
-    if (this.#over || this.#ws.readyState !== 1) return;
+    if (this.#ws.readyState !== 1) return;
     this.#ws.send(typeof frame === "string" ? frame : JSON.stringify(frame));
   }
 
@@ -50,7 +51,6 @@ export class Socket {
 
   /** Ends the connection from this side. After that nobody is called. */
   close() {
-    if (this.#over) return;
     this.#over = true;
     this.#opt.clock.clearTimeout(this.#timer);
     this.#ws.onopen = this.#ws.onmessage = this.#ws.onclose = null;
@@ -61,10 +61,14 @@ export class Socket {
     }
   }
 
-  #lost(code, reason) {
+  #end(code, reason, gaveUp) {
     if (this.#over) return;
     this.close();
-    this.#opt.ended(code, reason);
+    this.#opt.ended(code, reason, gaveUp);
+  }
+
+  #giveUp(reason) {
+    this.#end(LOST, reason, true);
   }
 
   #take(data) {
@@ -73,7 +77,7 @@ export class Socket {
     try {
       this.#opt.frame(JSON.parse(data));
     } catch (error) {
-      this.#lost(LOST, `the server sent what is not by the protocol: ${error.message}`);
+      this.#giveUp(`the server sent what is not by the protocol: ${error.message}`);
     }
   }
 
@@ -93,7 +97,7 @@ export class Socket {
     this.#probed = clock.now();
     this.#timer = clock.setTimeout(() => {
       if (this.#probed === null) this.#look();
-      else this.#lost(LOST, "the server fell silent");
+      else this.#giveUp("the server fell silent");
     }, times.pong);
     this.#opt.probe();
   }

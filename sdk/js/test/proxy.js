@@ -115,13 +115,16 @@ export class Proxy {
   most = 0; // open at once
   #random;
   #target;
-  #meanLife; // ms between faults of one connection
+  #meanLife;
+  #joined;
   #healthy = false;
   #pairs = new Set();
   #next = [];
   #server;
 
-  constructor(target, { random, meanLife }) {
+  /** meanLife: ms between faults of one connection; joined(pair) is told of each. */
+  constructor(target, { random, meanLife = 1000, joined = () => {} }) {
+    this.#joined = joined;
     this.#target = target;
     this.#random = random;
     this.#meanLife = meanLife;
@@ -139,10 +142,12 @@ export class Proxy {
       if (ended.client.destroyed && ended.server.destroyed) this.#pairs.delete(ended);
     });
     this.#pairs.add(pair);
+    this.#joined(pair);
     this.#schedule(pair);
   }
 
   #schedule(pair) {
+    if (this.#healthy) return;
     const timer = setTimeout(() => {
       if (this.#healthy || pair.client.destroyed || pair.deaf) return;
       const name = this.#pick();

@@ -37,6 +37,26 @@ const count = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
 const byUser = (a, b) => (a.user < b.user ? -1 : 1);
 const key = ({ ts, lat, lng }) => `${ts} ${lat} ${lng}`;
 
+test("J4: the hello of a connection that was given up arrives late, and the client comes back", async (t) => {
+  const server = await Server.start(t);
+  let held = 0;
+  const proxy = new Proxy(() => server.port, {
+    // The first connection's frames stay on the way once its handshake has passed.
+    joined: (pair) => held++ === 0 && pair.client.once("data", () => setImmediate(() => pair.hold(["up"], 3000))),
+  });
+  t.after(() => proxy.close());
+  proxy.heal();
+  const states = [];
+  const client = server.client(t, "alice", { url: await proxy.listen(), times: { ...TIMES, connect: 1000 } });
+  client.on("state", ({ state, code }) => states.push(state === "waiting" ? code : state));
+  await until("it was replaced by itself", () => states.includes(4003));
+  await until("it is back", () => client.state === "open");
+  assert.deepEqual(states.filter((state) => state !== "connecting"), [1006, "open", 4003, "open"]);
+  assert.equal(held, 3);
+  client.fix({ lat: 1, lng: 2 });
+  await until("it works", () => client.pending === 0);
+});
+
 test(`J1 J2 J3 J6: ${SECONDS} s of drops, stalls, cuts and half-open connections lose nothing and double nothing`, async (t) => {
   t.diagnostic(`KITH_SEED=${SEED}`);
   const random = seeded(SEED);

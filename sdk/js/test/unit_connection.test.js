@@ -100,12 +100,17 @@ test("J5: what a connection that was given up says is not heard", async () => {
 });
 
 test("J5: closed while the token is fetched: nothing is opened", async () => {
-  let give;
-  const w = fakeClient({ token: () => new Promise((resolve) => (give = resolve)) });
+  let give, fail;
+  const w = fakeClient({ token: () => new Promise((resolve, reject) => ([give, fail] = [resolve, reject])) });
   w.client.start();
   await w.client.close();
   give("late");
   await w.clock.pass(60_000);
+  w.client.start();
+  await w.client.close();
+  fail(new Error("late"));
+  await w.clock.pass(60_000);
+  assert.deepEqual(w.take("error"), []);
   assert.equal(w.WebSocket.made.length, 0);
   assert.equal(w.clock.waiting, 0);
 });
@@ -163,6 +168,37 @@ test("J4: 4002 means a fresh token, once", async () => {
   await same.clock.pass(60_000);
   assert.equal(same.WebSocket.made.length, 1, "the same token would be refused again");
   assert.equal(same.client.state, "closed");
+});
+
+test("J4: 4003 soon after a connection was given up may be that one's doing, once", async () => {
+  const w = fakeClient();
+  await w.open();
+  const silence = async () => {
+    await w.clock.pass(35_000);
+    assert.equal(w.take("state").at(-1).reason, "the server fell silent");
+  };
+  await silence();
+  await w.clock.pass(250);
+  await w.welcome();
+  w.ws.hangUp(4003);
+  assert.deepEqual(w.take("state").at(-1), { state: "waiting", code: 4003, reason: "", retryInMs: 500 });
+  await w.clock.pass(500);
+  await w.welcome();
+  w.ws.hangUp(4003);
+  assert.equal(w.client.state, "closed", "not twice");
+
+  w.client.start();
+  await w.welcome();
+  await silence();
+  await w.clock.pass(20_000);
+  w.ws.accept();
+  w.ws.say({ type: "connected", user: "alice", session: 1, config: CONFIG });
+  for (let s = 0; s < 60; s++) {
+    await w.clock.pass(1000);
+    w.ws.say({ type: "ping" });
+  }
+  w.ws.hangUp(4003);
+  assert.equal(w.client.state, "closed", "a minute later it is somebody else's");
 });
 
 test("J4: retry_after_ms of a drain is obeyed once, and nothing hurries it", async () => {
@@ -348,6 +384,30 @@ test("an error before the welcome: a bad radius is left out, other fields end it
   later.ws.accept();
   later.ws.say({ type: "error", code: "unavailable", message: "later", temporary: true });
   assert.equal(later.client.state, "connecting", "a close follows");
+});
+
+test("J5: handlers may close the client, whatever it is about to do", async () => {
+  const events = {
+    state: (w) => w.client.start(),
+    connected: async (w) => w.open(),
+    pending: async (w) => (await w.open(), w.client.fix(BERLIN)),
+    ack: async (w) => (await w.open(), w.ws.say({ type: "ack", seq: 1 })),
+    drain: async (w) => (await w.open(), w.ws.say({ type: "drain", retry_after_ms: 1 })),
+    error: async (w) => {
+      w.client.start();
+      await settle();
+      w.ws.accept();
+      w.ws.say({ type: "error", code: "bad_field", field: "radius_m", message: "no", temporary: false });
+    },
+  };
+  for (const [event, provoke] of Object.entries(events)) {
+    const w = fakeClient({ radius_m: 1 });
+    w.client.on(event, () => w.client.close());
+    await provoke(w);
+    await w.clock.pass(600_000);
+    assert.equal(w.client.state, "closed", event);
+    assert.deepEqual([w.WebSocket.living, w.clock.waiting, w.page.listeners], [0, 0, 0], event);
+  }
 });
 
 test("an address that no WebSocket can be made for ends it", async () => {
