@@ -143,6 +143,7 @@ func (t *Told) String() string {
 // FriendsLoaded is the answer to LoadFriends.
 type FriendsLoaded struct {
 	silent
+	Gone    bool // the user does not exist (any more); nothing else is set
 	Self    presence.PublicID
 	All     presence.Share // with everyone
 	AllRev  uint64
@@ -153,7 +154,9 @@ type FriendsLoaded struct {
 // FriendLoaded is the answer to LoadFriend.
 type FriendLoaded struct {
 	silent
-	Friendship presence.Friendship // Friend is set even if they are no friends
+	// Friendship is as stored; of those who are no friends Friend, and the latest
+	// Rev that the store had given to anything when it was read.
+	Friendship presence.Friendship
 	Friends    bool
 	Err        error
 }

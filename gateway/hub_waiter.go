@@ -14,9 +14,6 @@ type lostError struct{}
 func (*lostError) Error() string        { return "the database does not take fixes at the moment" }
 func (*lostError) Is(target error) bool { return target == ErrUnavailable }
 
-// waiterBase is where the ids of waiters begin; those of connections stay below.
-const waiterBase presence.ConnID = 1 << 63
-
 // Waiter stands in for a connection where somebody waits for one batch: give its
 // ID to the batch, report the batch, Wait, and Close.
 type Waiter struct {
@@ -27,7 +24,7 @@ type Waiter struct {
 
 // Await returns a new waiter. The caller must Close it.
 func (h *Hub) Await() *Waiter {
-	w := &Waiter{hub: h, id: waiterBase + presence.ConnID(h.waiterIDs.Add(1)), done: make(chan error, 1)}
+	w := &Waiter{hub: h, id: presence.FirstWaiter + presence.ConnID(h.waiterIDs.Add(1)), done: make(chan error, 1)}
 	h.waiters.put(w.id, w)
 	h.metrics.waiters.Inc()
 	return w

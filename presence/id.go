@@ -70,9 +70,13 @@ func ParseDeviceID(s string) (DeviceID, error) {
 	return DeviceID(s), nil
 }
 
-// ConnID names one client connection of this node. It is never used twice in a
+// ConnID names one client connection of this node, or (FirstWaiter and above) a
+// request over HTTP that waits for what it reported. It is never used twice in a
 // process. 0 is no connection.
 type ConnID uint64
+
+// FirstWaiter is the least ConnID of a request over HTTP.
+const FirstWaiter ConnID = 1 << 63
 
 // Session numbers the presences of a user: a later one is larger, also after a
 // restart. It is the unix time in microseconds at which the session began,

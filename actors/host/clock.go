@@ -14,9 +14,14 @@ func (c *clock) passed(t time.Time) uint64 {
 	return uint64(max(0, t.Sub(c.start)) / c.grain)
 }
 
-// due is the first tick at or after t.
-func (c *clock) due(t time.Time) uint64 {
-	d := max(0, t.Sub(c.start))
+// due is the first tick at or after t, as it looks at now.
+//
+// Ticks follow the monotonic clock, which nobody sets, while t is a time of day:
+// Cores reckon in those. So it is the time from now to t that counts. After the
+// wall clock was set, or the machine slept, a timer comes when the time that it
+// was meant to wait has passed; a Core for which it is too early asks again.
+func (c *clock) due(t, now time.Time) uint64 {
+	d := max(0, now.Sub(c.start)) + max(0, t.Sub(now.Round(0)))
 	n := uint64(d / c.grain)
 	if d%c.grain != 0 {
 		n++

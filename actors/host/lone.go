@@ -123,7 +123,7 @@ func (o *lone) arm(at time.Time) {
 	if o.set++; o.set == 0 {
 		o.set = 1
 	}
-	due := o.h.clock.due(at)
+	due := o.h.clock.due(at, o.h.clock.now())
 	o.h.alarms.set(o.alarm-1, o.set, due)
 	o.h.pulse.set(due)
 }

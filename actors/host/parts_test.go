@@ -36,7 +36,7 @@ func TestClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := clock{start: start, grain: time.Duration(rapid.IntRange(1, 50).Draw(t, "ms")) * time.Millisecond}
 		at := start.Add(time.Duration(rapid.Int64Range(0, math.MaxInt64/2).Draw(t, "at")))
-		due := c.due(at)
+		due := c.due(at, start)
 		require.False(t, c.at(due).Before(at))
 		require.True(t, due == 0 || c.at(due-1).Before(at))
 		require.Equal(t, due, c.passed(c.at(due)))
@@ -45,7 +45,7 @@ func TestClock(t *testing.T) {
 		}
 	})
 	c := clock{start: start, grain: time.Millisecond}
-	require.Zero(t, c.due(time.Time{}))
+	require.Zero(t, c.due(time.Time{}, start))
 	require.Zero(t, c.passed(start.Add(-time.Hour)))
 }
 

@@ -228,7 +228,7 @@ func (s *shard) apply(i uint32, r *record) (stop bool) {
 		case actors.Send:
 			s.send(e.To, e.Message)
 		case actors.Timer:
-			s.wheel.Arm(i, s.h.clock.due(e.At))
+			s.wheel.Arm(i, s.h.clock.due(e.At, s.now))
 		case actors.Stop:
 			return true
 		default:

@@ -20,6 +20,7 @@ type device struct {
 	conn presence.ConnID // 0 = not connected
 	last presence.Millis // time of its newest fix; 0 = none
 	seq  uint64          // seq of its newest fix
+	sent presence.Millis // its own time of its newest fix; 0 = it said none
 }
 
 // device returns the device called id, new if it was not known.
@@ -46,18 +47,24 @@ func (t *turn) forgetDevice() {
 	t.devices = slices.Delete(t.devices, oldest, oldest+1) // MaxConns < MaxDevices: there is one
 }
 
-// note takes in that a device has reported over conn. One that is not attached
-// reports over HTTP, and makes the user present until it goes stale.
-func (t *turn) note(d *device, conn presence.ConnID) {
-	t.byHTTP = conn == 0 || d.conn != conn
-	if t.byHTTP && t.conns == 0 {
-		t.quitBy(t.now + millis(t.cfg.StaleAfter))
+// note takes in that the user has reported over conn. A report over HTTP makes
+// the user present until it goes stale, and a little longer, so that friends see
+// why. The last words of a connection that is closed by now change nothing.
+func (t *turn) note(conn presence.ConnID) {
+	switch stale := millis(t.cfg.StaleAfter); {
+	case conn == 0 || conn >= presence.FirstWaiter:
+		t.quitAfter(t.now + stale + stale/32)
+	case t.conns == 0:
+		t.quitAfter(t.now + millis(t.cfg.Grace))
 	}
 }
 
-func (t *turn) quitBy(at presence.Millis) {
+// quitAfter keeps the user present until at, without any connection.
+func (t *turn) quitAfter(at presence.Millis) {
 	t.quit = max(t.quit, at)
-	t.wakeBy(t.quit)
+	if t.conns == 0 {
+		t.wakeBy(t.quit)
+	}
 }
 
 // onAttach adds a connection.
@@ -73,14 +80,13 @@ func (t *turn) onAttach(m *actors.Attach) {
 	if t.conns > MaxConns {
 		t.disconnect(slices.Min(t.Connections()))
 	}
-	t.quit = 0
 	full := m.Conn
 	if m.Radius != 0 && m.Radius != t.radius {
 		t.setRadius(m.Radius)
 		full = 0 // everybody's view has changed
 	}
 	t.out.Welcome(m.Conn, &presence.Welcome{Session: t.session, Radius: t.radius, ExitRadius: presence.ExitRadius(t.radius)})
-	if t.located && !t.settling {
+	if t.position != nil && !t.settling {
 		t.pushFull(full)
 	}
 }
@@ -91,26 +97,23 @@ func (t *turn) disconnect(conn presence.ConnID) {
 	t.gone(conn)
 }
 
-// gone takes a connection away from its device.
-func (t *turn) gone(conn presence.ConnID) {
+// gone takes a connection away from its device, if it has one.
+func (t *turn) gone(conn presence.ConnID) bool {
 	for i := range t.devices {
-		if t.devices[i].conn == conn {
+		if t.devices[i].conn == conn && conn != 0 {
 			t.devices[i].conn = 0
 			t.conns--
+			return true
 		}
 	}
+	return false
 }
 
 // onDetach takes a connection away. Friends notice nothing unless it was the
 // last one and none comes back within Grace.
 func (t *turn) onDetach(m *actors.Detach) {
-	t.gone(m.Conn)
-	if t.conns > 0 || t.quit != 0 {
-		return
-	}
-	t.quitBy(t.now + millis(t.cfg.Grace))
-	if t.byHTTP && t.heard != 0 {
-		t.quitBy(t.heard + millis(t.cfg.StaleAfter))
+	if t.gone(m.Conn) && t.conns == 0 {
+		t.quitAfter(t.now + millis(t.cfg.Grace))
 	}
 }
 
@@ -126,10 +129,15 @@ func (t *turn) signOff() {
 
 // onErased ends the session of a user who no longer exists.
 func (t *turn) onErased(m *actors.Erased) {
+	t.out.Reply(m.Ask, true)
+	t.vanish()
+}
+
+// vanish signs the user off and their clients too.
+func (t *turn) vanish() {
 	for _, conn := range t.Connections() {
 		t.out.Close(conn, presence.Unauthorized)
 	}
-	t.out.Reply(m.Ask, true)
 	t.signOff()
 }
 

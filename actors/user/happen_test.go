@@ -71,7 +71,6 @@ func (s *scene) connect(p *person) {
 		radius = min(s.someRadius(), s.cfg.MaxRadius)
 	}
 	p.started(&s.cfg)
-	p.quit = 0
 	if radius != 0 {
 		p.radius = radius
 	}
@@ -93,10 +92,7 @@ func (s *scene) disconnect(p *person) {
 		delete(p.conns, device)
 		s.world.Send(actors.User(p.id), &actors.Detach{Conn: c.conn})
 		if len(p.conns) == 0 {
-			p.quit = s.now() + presence.Millis(s.cfg.Grace.Milliseconds())
-			if p.byHTTP && p.heard != 0 {
-				p.quit = max(p.quit, p.heard+presence.Millis(s.cfg.StaleAfter.Milliseconds()))
-			}
+			p.quit = max(p.quit, s.now()+presence.Millis(s.cfg.Grace.Milliseconds()))
 			s.pass(time.Millisecond)
 		}
 		return
@@ -107,12 +103,11 @@ func (s *scene) disconnect(p *person) {
 func (s *scene) device(p *person) (presence.DeviceID, presence.ConnID) {
 	device := devices[s.rng.IntN(len(devices))]
 	conn := presence.ConnID(0)
-	p.byHTTP = true
 	if c := p.conns[device]; c != nil {
-		conn, p.byHTTP = c.conn, false
-	}
-	if p.byHTTP && len(p.conns) == 0 {
-		p.quit = max(p.quit, s.now()+presence.Millis(s.cfg.StaleAfter.Milliseconds()))
+		conn = c.conn
+	} else {
+		stale := presence.Millis(s.cfg.StaleAfter.Milliseconds())
+		p.quit = max(p.quit, s.now()+stale+stale/32)
 	}
 	return device, conn
 }

@@ -15,7 +15,7 @@ func (t *turn) onReport(m *actors.Report) {
 	b := m.Batch
 	t.out.Record(b)
 	d := t.device(b.Device)
-	t.note(d, b.Conn)
+	t.note(b.Conn)
 	newest, last := t.newest(d, b)
 	if newest == nil {
 		return
@@ -24,7 +24,7 @@ func (t *turn) onReport(m *actors.Report) {
 	if d.last != 0 {
 		since = last - d.last
 	}
-	d.last, d.seq = last, newest.Seq
+	d.last, d.seq, d.sent = last, newest.Seq, newest.Sent
 	leap := !newest.Coarse() && t.leaps(newest, max(since, t.now-t.heard))
 	t.heard, t.still = t.now, false
 	if leap {
@@ -36,26 +36,29 @@ func (t *turn) onReport(m *actors.Report) {
 
 // newest returns the fix of b that is newer than all from this device and the
 // time that orders it, or nil. Device clocks order the fixes of that device and
-// nothing else, and one that runs ahead is taken at the server's time.
+// nothing else. One that runs ahead is taken at the server's time; then a fix is
+// still not newer if neither its seq nor its own time is (it was sent again). The
+// server's clock may have been set back, which must not make all fixes old.
 func (t *turn) newest(d *device, b *presence.Batch) (*presence.Fix, presence.Millis) {
 	var best *presence.Fix
-	last, seq := d.last, d.seq
+	last, seq, sent := min(d.last, t.now), d.seq, d.sent
 	for i := range b.Fixes {
 		fix := &b.Fixes[i]
 		order := min(fix.TS, t.now)
 		if fix.Sent > t.now {
 			t.out.Count(actors.FixFuture, 1)
 		}
+		again := fix.Sent != 0 && fix.Sent <= sent && fix.Seq <= seq
 		switch {
-		case order == last && fix.Seq == seq:
+		case again && fix.Sent == sent && fix.Seq == seq, order == last && fix.Seq == seq:
 			t.out.Count(actors.FixDuplicate, 1)
-		case order < last || (order == last && fix.Seq < seq), t.now-order >= millis(t.cfg.StaleAfter):
+		case again, order < last || (order == last && fix.Seq < seq), t.now-order >= millis(t.cfg.StaleAfter):
 			t.out.Count(actors.FixLate, 1)
 		default:
 			if best != nil {
 				t.out.Count(actors.FixLate, 1)
 			}
-			best, last, seq = fix, order, fix.Seq
+			best, last, seq, sent = fix, order, fix.Seq, fix.Sent
 		}
 	}
 	return best, last
@@ -97,8 +100,8 @@ func (t *turn) believeHeld() {
 
 // take makes fix the user's current one.
 func (t *turn) take(fix *presence.Fix, born presence.Micros) {
-	name := presence.PublicID("")
-	if t.position != nil {
+	name, first := presence.PublicID(""), t.position == nil
+	if !first {
 		name = t.position.User
 	}
 	t.position = &presence.Position{
@@ -109,6 +112,9 @@ func (t *turn) take(fix *presence.Fix, born presence.Micros) {
 	if fix.Coarse() {
 		t.out.Count(actors.FixCoarse, 1)
 		t.oweReport(false)
+		if first {
+			t.pushFull(0) // nobody can be near yet, and the client is to know that
+		}
 		return
 	}
 	t.out.Count(actors.FixLive, 1)
@@ -143,7 +149,8 @@ func (t *turn) beginView() {
 
 // onRest keeps the user present where they are.
 func (t *turn) onRest(m *actors.Rest) {
-	t.note(t.device(m.Device), m.Conn)
+	t.device(m.Device)
+	t.note(m.Conn)
 	t.heard = t.now
 	if !t.still && t.position != nil {
 		t.position = t.position.Copy()

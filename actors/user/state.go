@@ -24,14 +24,13 @@ type State struct {
 	radius   float32            // metres
 	heard    presence.Millis    // when the user last reported; 0 = never
 	wake     presence.Millis    // when the next Tick is due; 0 = none
-	quit     presence.Millis    // with no connection: when to stop
+	quit     presence.Millis    // when to stop if no connection is there then
 	allRev   uint64
 	all      presence.Mode // how the user shares with everyone
 	located  bool          // at is known
 	ready    bool          // the store has said who the friends are
 	still    bool          // the last report was a still
 	settling bool          // the first view waits for friends to answer
-	byHTTP   bool          // the last report came without a connection
 	conns    uint8         // connected devices
 	areas    bool          // some friend is on `area`, or was since the last full look
 
@@ -123,7 +122,7 @@ func (t *turn) wakeBy(at presence.Millis) {
 // onTick does all that is due, and finds the next time that something will be.
 func (t *turn) onTick() {
 	t.wake = 0
-	if t.quit != 0 && t.now >= t.quit {
+	if t.conns == 0 && t.now >= t.quit {
 		t.signOff()
 		return
 	}
@@ -144,7 +143,9 @@ func (t *turn) rearm() {
 			next = at
 		}
 	}
-	consider(t.quit)
+	if t.conns == 0 {
+		consider(t.quit)
+	}
 	for i := range t.slots {
 		if t.inSlot(i).has(near) {
 			consider(t.slots[i].heard() + millis(t.cfg.StaleAfter))

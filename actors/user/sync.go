@@ -40,6 +40,10 @@ func (t *turn) onFriendsLoaded(m *actors.FriendsLoaded) {
 		t.syncFailed()
 		return
 	}
+	if m.Gone {
+		t.vanish()
+		return
+	}
 	x.failures = 0
 	x.syncing.loaded = m
 	t.setName(m.Self)

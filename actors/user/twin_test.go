@@ -39,7 +39,6 @@ type person struct {
 	located bool
 	at      geo.Point
 	heard   presence.Millis
-	byHTTP  bool
 	quit    presence.Millis
 	last    map[presence.DeviceID]presence.Millis
 	seq     uint64
@@ -83,10 +82,10 @@ func (p *person) started(cfg *user.Config) {
 // pass lets time pass for the model.
 func (t *twin) pass(now presence.Millis) {
 	for _, p := range t.people {
-		if p.running && p.heldUntil != 0 && now >= p.heldUntil && (p.quit == 0 || p.heldUntil < p.quit) {
+		if p.running && p.heldUntil != 0 && now >= p.heldUntil && (len(p.conns) > 0 || p.heldUntil < p.quit) {
 			p.at, p.heldUntil = p.held, 0
 		}
-		if p.running && p.quit != 0 && now >= p.quit {
+		if p.running && len(p.conns) == 0 && now >= p.quit {
 			p.running, p.located = false, false
 		}
 	}
