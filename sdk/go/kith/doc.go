@@ -1,6 +1,15 @@
-// Package kith is a Kith client in Go, by the rules of docs/PROTOCOL.md: it
-// keeps one connection, answers pings, keeps what is not acknowledged and sends
-// it again after a reconnect, and holds the view of who is near.
+// Package kith is a client of a Kith node: it reports where a device is, and
+// holds the view of which friends are near. It goes by the rules of the
+// protocol: it keeps one connection, answers pings, keeps what is not
+// acknowledged and sends it again after a reconnect, backs off with jitter, and
+// knows which close codes are final.
+//
+// A Client is one device of one user. Make it with New, let Run work in a
+// goroutine of its own, and call Fix whenever there is a position. What happens
+// is told to the handlers of Options; View and All say who is near at any time.
+//
+// Positions are WGS84 degrees, distances and accuracies metres, speeds m/s,
+// angles degrees, times unix milliseconds.
 //
 // Invariants:
 //
