@@ -64,6 +64,7 @@ test("J2: an ack does not reach what has not gone out", async () => {
   const w = fakeClient({ perS: 1 });
   await w.open();
   const all = Array.from({ length: 25 }, () => w.client.fix(BERLIN));
+  assert.equal(w.clock.waiting, 2, "one timer for the silence, one for all that waits");
   assert.deepEqual(seqs(w.ws.take("fix")), all.slice(0, 20));
   w.ws.say({ type: "ack", seq: all.at(-1) });
   assert.equal(w.client.pending, 5);
@@ -93,7 +94,6 @@ test("J2: no faster than the server takes them: what waits shares a frame", asyn
       await w.clock.pass(100);
     }
     w.ws.say({ type: "ping" });
-    assert.ok(w.clock.waiting < 5, "timers do not pile up");
     frames.push(w.ws.take("fix").length + w.ws.take("fixes").length);
   }
   const sent = frames.reduce((a, b) => a + b);
