@@ -15,6 +15,7 @@ var edgeErrors = []struct{ store, gateway error }{
 	{store.ErrSelf, gateway.ErrSelf},
 	{store.ErrTooMany, gateway.ErrTooMany},
 	{store.ErrUnavailable, gateway.ErrUnavailable},
+	{store.ErrCursor, gateway.ErrBadCursor},
 	{context.DeadlineExceeded, gateway.ErrUnavailable},
 }
 
