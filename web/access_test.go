@@ -43,7 +43,7 @@ func TestAccessible(t *testing.T) {
 		t.Skip(none)
 	}
 	n := serve(t)
-	b := openBrowser(t, n.page())
+	b := openBrowser(t, n.url)
 	neighbours(n, "alice", people...)
 	for _, name := range []string{"light", "dark"} {
 		who := b.open(b.origin, scheme(name))
@@ -99,7 +99,7 @@ func TestKeyboardOnly(t *testing.T) {
 	n := serve(t)
 	n.befriend("alice", "bob")
 	n.call(http.MethodPut, "/v1/users/carol", apiKey, nil)
-	b := openBrowser(t, n.page())
+	b := openBrowser(t, n.url)
 	bob := b.be("bob", homeLat, homeLng)
 	alice := b.be("alice", homeLat, outLng)
 

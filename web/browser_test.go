@@ -200,12 +200,12 @@ func eval[T any](tb *tab, expression string) T {
 	return v
 }
 
-// until waits for an expression to be true, and returns how long that took.
+// until waits for an expression, or a promise, to be true, and returns how long that took.
 func (tb *tab) until(what, expression string) time.Duration {
 	tb.t.Helper()
 	began := time.Now()
 	for {
-		ok := eval[bool](tb, "Boolean("+expression+")")
+		ok := eval[bool](tb, "(async () => Boolean(await ("+expression+")))()")
 		took := time.Since(began)
 		if ok {
 			return took

@@ -64,7 +64,7 @@ func TestCrowd(t *testing.T) {
 		n.report(name(i), f)
 	}
 	each(friends, func(i int) { move(i, 1) })
-	b := openBrowser(t, n.page())
+	b := openBrowser(t, n.url)
 	tb := b.be("alice", homeLat, homeLng, command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: countDots}))
 	tb.until("shows all", fmt.Sprintf(`document.querySelector("#tab-near .count")?.textContent === "%d"`, friends))
 

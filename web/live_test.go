@@ -22,7 +22,7 @@ const soon = time.Second
 func TestTwoPeopleMeet(t *testing.T) {
 	n := serve(t)
 	n.befriend("alice", "bob")
-	b := openBrowser(t, n.page())
+	b := openBrowser(t, n.url)
 	bob := b.be("bob", homeLat, homeLng)
 	alice := b.be("alice", homeLat, outLng)
 
@@ -49,7 +49,7 @@ func requireSoon(t *testing.T, took ...time.Duration) {
 func TestNodeComesBack(t *testing.T) {
 	n := serve(t)
 	n.befriend("alice", "bob")
-	b := openBrowser(t, n.page())
+	b := openBrowser(t, n.url)
 	bob := b.be("bob", homeLat, homeLng)
 	alice := b.be("alice", homeLat+0.03, homeLng)
 	alice.shows("bob")
@@ -83,9 +83,9 @@ func pendingIs(want string) string {
 func TestOffline(t *testing.T) {
 	n := serve(t)
 	n.befriend("alice", "bob")
-	wires := newRelay(t, n.page())
+	wires := newRelay(t, n.url)
 	b := openBrowser(t, wires.url())
-	other := newRelay(t, n.page())
+	other := newRelay(t, n.url)
 	b.allow(other.url())
 	bob := b.beAt(other.url(), "bob", homeLat, homeLng)
 	alice := b.be("alice", homeLat, homeLng+0.06)

@@ -46,7 +46,7 @@ var people = []string{"bob", "chidi", "dana.k", "emil", "farah", "goran", "hana"
 
 func TestLooks(t *testing.T) {
 	n := serve(t)
-	b := openBrowser(t, n.page())
+	b := openBrowser(t, n.url)
 	n.befriend("alice", "zoe")
 	for _, look := range []struct {
 		name, scheme  string

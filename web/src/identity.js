@@ -6,11 +6,18 @@ import { config } from "./config.js";
 const key = "kith.me";
 const placeKey = (user) => `kith.at.${user}`;
 
+/** For so long the page waits for a node that has just been started, ms. */
+const patience = 15_000;
+
 /** The people that a node in dev mode offers: [{user, name, token, lat, lng}]. */
 export async function personas() {
   if (!config.dev) return [];
-  const answer = await fetch("/dev/personas.json", { cache: "no-store" });
-  return answer.ok ? answer.json() : [];
+  for (const began = performance.now(); ; ) {
+    const answer = await fetch("/dev/personas.json", { cache: "no-store" });
+    if (answer.ok) return answer.json();
+    if (answer.status !== 503 || performance.now() - began > patience) return [];
+    await new Promise((wake) => setTimeout(wake, 500)); // they are still being made
+  }
 }
 
 /** The user that a token is for, or "" if it is no token. The server checks it. */

@@ -10,19 +10,25 @@ export const nearestZoom = 10;
 const mx = (lng) => (lng + 180) / 360;
 const my = (lat) => 0.5 - Math.log(Math.tan(Math.PI / 4 + (Math.max(-85.06, Math.min(85.06, lat)) * Math.PI) / 360)) / (2 * Math.PI);
 
+// A ring that crosses ±180° is drawn across it, beyond the square, and one that
+// goes around a pole is closed below the edge of the map.
 function project(ring) {
-  const points = new Float64Array(ring.length * 2);
+  const xy = [];
+  let turn = 0;
+  for (let i = 0; i < ring.length; i++) {
+    const x = mx(ring[i][0]);
+    if (i > 0) turn -= Math.round(x - mx(ring[i - 1][0]));
+    xy.push(x + turn, my(ring[i][1]));
+  }
+  if (turn !== 0) xy.push(xy[xy.length - 2], 1, xy[0], 1);
+  const points = Float64Array.from(xy);
   const box = [Infinity, Infinity, -Infinity, -Infinity];
-  ring.forEach(([lng, lat], i) => {
-    const x = mx(lng);
-    const y = my(lat);
-    points[2 * i] = x;
-    points[2 * i + 1] = y;
-    box[0] = Math.min(box[0], x);
-    box[1] = Math.min(box[1], y);
-    box[2] = Math.max(box[2], x);
-    box[3] = Math.max(box[3], y);
-  });
+  for (let i = 0; i < points.length; i += 2) {
+    box[0] = Math.min(box[0], points[i]);
+    box[1] = Math.min(box[1], points[i + 1]);
+    box[2] = Math.max(box[2], points[i]);
+    box[3] = Math.max(box[3], points[i + 1]);
+  }
   return { points, box };
 }
 
@@ -62,7 +68,7 @@ export class Land {
     const right = left + size.x / world;
     const bottom = top + size.y / world;
     ctx.beginPath();
-    for (let turn = Math.floor(left); turn <= Math.floor(right); turn++) {
+    for (let turn = Math.floor(left) - 1; turn <= Math.floor(right) + 1; turn++) {
       for (const rings of this.polygons) {
         const [x0, y0, x1, y1] = rings[0].box;
         if (x1 + turn < left || x0 + turn > right || y1 < top || y0 > bottom) continue;

@@ -163,15 +163,16 @@ export class Live {
   }
 
   async share(user, mode, until = 0) {
+    const before = this.shares;
+    this.set({ shares: { ...before, [user]: { mode, until } } });
     try {
       await this.client.share({ ...(user ? { user } : {}), mode, ...(until ? { until } : {}) });
     } catch (e) {
+      this.set({ shares: { ...this.shares, [user]: before[user] } });
       this.emit("say", e.message);
       return;
     }
-    this.shares = { ...this.shares, [user]: { mode, until } };
     localStorage.setItem(sharesKey(this.me.user), JSON.stringify(this.shares));
-    this.emit("change");
   }
 }
 

@@ -89,7 +89,7 @@ function Page({ town, offered, onSwitch }) {
         <div class="self">
           <${Avatar} user=${live.me.user} />
           <span class="who"><h1 class="name">${live.me.name}</h1><span class="sub">${ghost ? "hidden from everyone" : pin.following ? "following this device" : live.pending > 0 && live.link.state !== "open" ? waiting(live.pending) : "visible to friends"}</span></span>
-          <label class="switch"><input type="checkbox" role="switch" id="ghost" checked=${ghost} onChange=${() => live.share("", ghost ? "exact" : "none")} /><span class="track" aria-hidden="true"></span>Ghost</label>
+          <label class="switch"><input type="checkbox" role="switch" id="ghost" checked=${ghost} onChange=${(e) => live.share("", e.currentTarget.checked ? "none" : "exact")} /><span class="track" aria-hidden="true"></span>Ghost</label>
         </div>
         <${Tabs} tab=${tab} onTab=${setTab} counts=${{ near: live.near.size, friends: live.requests.size }} />
         <div class="body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${tab}`} tabindex="0">

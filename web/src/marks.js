@@ -149,6 +149,7 @@ export function labelWide(ctx, words, c) {
 
 /** Draws a label, w wide, with its top left at x, y. */
 export function label(ctx, words, x, y, w, c) {
-  const s = labels.get(words, w, labelHigh, c, (own) => text(own, words, 2, 13, labelFont(c), c.ink, c.halo, "left"));
-  ctx.drawImage(s, x, y, w, labelHigh);
+  const wide = Math.ceil(w);
+  const s = labels.get(words, wide, labelHigh, c, (own) => text(own, words, 2, 13, labelFont(c), c.ink, c.halo, "left"));
+  ctx.drawImage(s, Math.round(x), Math.round(y), wide, labelHigh); // on whole pixels letters are sharp
 }

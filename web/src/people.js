@@ -110,7 +110,7 @@ export class People {
     for (const { dot, at, item } of first.slice(0, small ? fewNames : mostNames)) {
       const words = `${dot.user}  ${metres(item.distance_m)}`;
       const w = this.wide(ctx, words, c);
-      const places = labelBoxes(at, radius, w, size);
+      const places = labelBoxes(at, Number.isFinite(item.heading) ? radius + 5 : radius, w, size);
       // The side that it had is tried first, so that labels do not hop about.
       const side = [dot.side ?? 0, 0, 1, 2, 3].find((i) => places[i] && !taken.some((o) => overlap(o, places[i])));
       if (side === undefined) continue;
