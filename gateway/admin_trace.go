@@ -115,7 +115,7 @@ func (t *tracer) stream(w http.ResponseWriter, r *http.Request, notes *trace, bo
 		case <-r.Context().Done():
 			return
 		case <-t.hub.ctx.Done():
-			_ = send(w, out, "end", unavailable("the node is stopping"))
+			_ = send(w, out, "end", unavailable("The node is stopping."))
 			return
 		}
 		var err error

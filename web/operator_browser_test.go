@@ -152,8 +152,10 @@ var operatorLooks = []struct {
 	name, scheme  string
 	width, height int64
 }{
-	{"operator-light", "light", 1280, 900}, {"operator-dark", "dark", 1280, 900},
-	{"operator-phone", "light", 390, 844}, {"operator-phone-dark", "dark", 390, 844},
+	{"operator-light", "light", 1280, 900},
+	{"operator-dark", "dark", 1280, 900},
+	{"operator-phone", "light", 390, 844},
+	{"operator-phone-dark", "dark", 390, 844},
 }
 
 // It has no serious fault of access, and nothing is cut off, in any look.

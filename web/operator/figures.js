@@ -71,7 +71,7 @@ const charts = [
     title: "Latency",
     unit: "what 99 % and half are within",
     log: true,
-    least: 0.001,
+    least: 0.0001,
     write: latency,
     lines: [
       { name: "to disk, 99 %", column: "ack_p99_s", look: 0 },
