@@ -27,8 +27,9 @@ type person struct {
 	track  *track
 	viewer *viewer
 	lived  time.Duration // until when the phone's way has been followed
-	begun  bool
-	over   atomic.Bool // the client gave up
+	begun  bool          // it connects
+	spoke  bool          // it has reported
+	over   atomic.Bool   // the client gave up
 	random *rand.Rand
 }
 
@@ -39,7 +40,7 @@ func (s *Sim) person(i int32) *person {
 	p.phone = newPhone(newWay(s.cfg.Mix.draw(random), h.Lat, h.Lng, random), s.cfg.Flaws, random)
 	p.client = kith.New(kith.Options{
 		URL: s.cfg.URL, Device: "sim", Radius: s.cfg.Radius, Buffer: unacknowledged, HTTP: p.line.client(),
-		Token:       func(context.Context) (string, error) { return s.cfg.Token(h.Name) },
+		Token:       p.token,
 		OnConnected: p.onConnected,
 		OnFriends:   p.onFriends,
 		OnAck:       p.onAck,
@@ -59,6 +60,17 @@ func (p *person) run(ctx context.Context) {
 
 func (p *person) name() string { return p.sim.cfg.People.People[p.number].Name }
 
+// token is asked for at the begin of each attempt to connect, and again while a
+// connection lasts.
+func (p *person) token(context.Context) (string, error) {
+	p.track.mu.Lock()
+	if !p.track.open {
+		p.track.attempt()
+	}
+	p.track.mu.Unlock()
+	return p.sim.cfg.Token(p.name())
+}
+
 func (p *person) onConnected(m kith.Connected) {
 	p.sim.tally.connections.Add(1)
 	p.track.mu.Lock()
@@ -68,7 +80,8 @@ func (p *person) onConnected(m kith.Connected) {
 
 func (p *person) onClosed(err error) {
 	p.track.mu.Lock()
-	p.track.disconnect(p.sim.now())
+	now := p.sim.now()
+	p.track.disconnect(now, now-p.sim.cfg.Tolerance, !errors.Is(err, errNoNetwork))
 	p.track.mu.Unlock()
 	var closed websocket.CloseError
 	if errors.As(err, &closed) {

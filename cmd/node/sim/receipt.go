@@ -142,7 +142,7 @@ func (v *viewer) gone(b int32, reason string, radius float64, now time.Duration)
 	t := o.tracks[b]
 	t.mu.Lock()
 	sure, open, since := t.surely(before), t.open, t.since
-	early := !open && t.ever && !t.unsure && now-since < o.grace-o.tolerance
+	early := !open && t.steady && !t.unsure && now-since < o.grace-o.tolerance
 	v.other = t.possible(before, v.other[:0])
 	t.mu.Unlock()
 	delete(v.last, b)

@@ -176,7 +176,13 @@ func (s *Sim) do(d due, begin func(*person)) {
 		if p.report(s.now()) {
 			s.plan.add(d.at+10*time.Millisecond, d.person, repeat)
 		}
-		pause := float64(s.cfg.Interval) / s.cfg.TimeScale * (0.9 + 0.2*s.random.Float64())
+		pause := float64(s.cfg.Interval) / s.cfg.TimeScale
+		if p.spoke {
+			pause *= 0.9 + 0.2*s.random.Float64()
+		} else { // those who joined together do not report together for ever
+			p.spoke = true
+			pause *= 0.2 + 0.8*s.random.Float64()
+		}
 		s.plan.add(d.at+time.Duration(pause), d.person, speak)
 	case repeat:
 		p.client.Resend()

@@ -41,8 +41,10 @@ type track struct {
 
 	socket  int // connections so far
 	open    bool
+	trying  bool
 	since   time.Duration // of the last change of open
 	ever    bool
+	steady  bool // the last connection that ended had lasted
 	session uint64
 	located time.Duration // since when the server has a position of this session; 0 = it has none
 	unsure  bool          // the line is frozen: what the server believes is not known
@@ -100,7 +102,7 @@ func (t *track) refuse(seq uint64) {
 // nothing of what was before, so what was late may count.
 func (t *track) connect(session uint64, radius, exit float64, now time.Duration) {
 	t.socket++
-	t.open, t.ever, t.unsure, t.since = true, true, false, now
+	t.open, t.ever, t.trying, t.unsure, t.since = true, true, false, false, now
 	t.radius, t.exit = radius, exit
 	if session == t.session {
 		return
@@ -113,11 +115,22 @@ func (t *track) connect(session uint64, radius, exit float64, now time.Duration)
 	}
 }
 
-// disconnect notes the end of a connection.
-func (t *track) disconnect(now time.Duration) {
-	if t.open {
-		t.open, t.since = false, now
+// attempt notes that a connection is being made. The server may have it before
+// the client knows.
+func (t *track) attempt() { t.trying = true }
+
+// disconnect notes the end of a connection, or of an attempt; reached says that
+// the server may have seen it. before is when messages may have been sent that
+// are under way.
+func (t *track) disconnect(now, before time.Duration, reached bool) {
+	switch {
+	case t.open:
+		t.steady = t.surely(before)
+		t.since = now
+	case reached:
+		t.steady, t.since = false, now
 	}
+	t.open, t.trying = false, false
 }
 
 // surely reports whether the server has had this person, with a position, since
@@ -129,7 +142,7 @@ func (t *track) surely(before time.Duration) bool {
 // absent reports whether the server has had no connection of this person since
 // before. What was before the run is not known.
 func (t *track) absent(before time.Duration) bool {
-	return !t.open && !t.unsure && t.since <= before
+	return !t.open && !t.trying && !t.unsure && t.since <= before
 }
 
 // settled is the number of the newest mark of a kind that the server had taken in
