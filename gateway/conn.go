@@ -118,7 +118,7 @@ func (c *Conn) end() {
 	c.release()
 	c.drop()
 	c.mu.Unlock()
-	_ = c.net.Close()
+	c.hangUp()
 	if t := c.trace.Swap(nil); t != nil {
 		t.note(c, false, "closed", strconv.Itoa(int(code)))
 		t.leave(c)
@@ -170,8 +170,22 @@ func (c *Conn) answerClose(code presence.CloseCode) {
 	c.told = true
 	c.closeLocked(code, " ")
 	if c.said {
-		_ = c.net.Close()
+		c.hangUp()
 	}
+}
+
+// unackedFor is how long the kernel keeps what the client's side has not taken
+// of an ended connection.
+const unackedFor = 30 * time.Second
+
+// hangUp closes the socket. Only now is the kernel told when to give up: while a
+// connection lives, that would end a client that reads slowly through a small
+// window, since Linux counts its timeout on until the window takes all that waits
+// in one buffer, whatever the client takes meanwhile. Pings and StallAfter find
+// those who are gone or stuck.
+func (c *Conn) hangUp() {
+	giveUpAfter(c.net, unackedFor)
+	_ = c.net.Close()
 }
 
 // kill ends the connection without a word.
@@ -182,7 +196,7 @@ func (c *Conn) kill() {
 	}
 	c.release()
 	c.mu.Unlock()
-	_ = c.net.Close()
+	c.hangUp()
 }
 
 // release lets whoever waits for the actor or for room in the queue go on.
@@ -220,7 +234,7 @@ func (c *Conn) onPulse(now time.Duration) {
 		return
 	case closing:
 		if now >= c.deadline {
-			_ = c.net.Close()
+			c.hangUp()
 			return
 		}
 	case waitsForConnect:

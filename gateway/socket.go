@@ -191,12 +191,8 @@ func (s *Sockets) adopt(nc net.Conn, early []byte) *Conn {
 	return c
 }
 
-// unackedFor is how long bytes may stay unacknowledged by the client's side.
-const unackedFor = 30 * time.Second
-
 func (s *Sockets) prepare(nc net.Conn) {
 	_ = nc.SetDeadline(time.Time{}) // the server's deadlines for requests
-	giveUpAfter(nc, unackedFor)
 	if size := s.hub.cfg.SendBuffer; size > 0 {
 		if b, ok := nc.(interface{ SetWriteBuffer(int) error }); ok {
 			_ = b.SetWriteBuffer(size)

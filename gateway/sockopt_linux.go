@@ -15,8 +15,8 @@ func unsent(nc net.Conn) (n int) {
 	return n
 }
 
-// giveUpAfter ends nc when what was written is not acknowledged for so long,
-// whatever pings say.
+// giveUpAfter ends nc when what was written is not acknowledged, or waits for
+// room at the other side, for so long.
 func giveUpAfter(nc net.Conn, d time.Duration) {
 	control(nc, func(fd int) {
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(d.Milliseconds()))

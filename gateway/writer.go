@@ -339,7 +339,7 @@ func (c *Conn) wrote(f *batch) {
 	c.mu.Lock()
 	c.said = true
 	if c.told {
-		_ = c.net.Close()
+		c.hangUp()
 	}
 	c.mu.Unlock()
 }
@@ -403,5 +403,5 @@ func (c *Conn) stopWriting(code presence.CloseCode) {
 	c.release()
 	c.drop()
 	c.mu.Unlock()
-	_ = c.net.Close()
+	c.hangUp()
 }

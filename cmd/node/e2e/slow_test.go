@@ -180,7 +180,7 @@ func TestSoak_E5_SlowReaders(t *testing.T) {
 	before := s.usage()
 
 	began := time.Now()
-	slow := &snail{conn: s.rawDial(4 << 10).hello("snail"), rate: 1000, view: map[string]near{}}
+	slow := &snail{conn: s.rawDial(2 << 10).hello("snail"), rate: 1000, view: map[string]near{}}
 	_ = slow.conn.tcp.SetReadDeadline(time.Time{})
 	crawled := make(chan struct{})
 	go func() {
