@@ -32,6 +32,7 @@ export class Buffer {
   #journal;
   #fixes = []; // rising seq
   #sent = 0; // how many of them, from the first, went out on this connection
+  #tried = 0; // up to this seq they may have gone out on an earlier connection
   #later = []; // refused for the moment
   #seq = 0;
   #newest = null; // of those acknowledged
@@ -81,6 +82,7 @@ export class Buffer {
       for (const fix of this.#fixes) this.#journal.put(fix);
     }
     this.#fixes = old.concat(this.#fixes);
+    this.#tried = last;
     this.#seq = Math.max(this.#seq, last);
     while (this.size > this.#most) this.#dropOldest();
   }
@@ -99,16 +101,18 @@ export class Buffer {
 
   /**
    * Forgets the one fix, or, if it was refused for the moment, keeps it for
-   * repeat(). Returns it, or undefined.
+   * repeat(). False: it may be in history already, from an earlier connection, so
+   * it must keep its seq; that takes a new connection, where all go out in order.
    */
   refused(seq, temporary) {
     const i = this.#fixes.findIndex((fix) => fix.seq === seq);
-    if (i < 0) return undefined;
+    if (i < 0) return true;
+    if (temporary && seq <= this.#tried && this.#fixes[i] !== this.#reminder) return false;
     const [fix] = this.#fixes.splice(i, 1);
     if (i < this.#sent) this.#sent--;
     if (temporary && fix !== this.#reminder) this.#later.push(fix);
     else this.#journal.remove(seq);
-    return fix;
+    return true;
   }
 
   /**
@@ -126,6 +130,7 @@ export class Buffer {
 
   /** Makes all unsent: the connection is a new one. */
   rewind() {
+    if (this.#sent > 0) this.#tried = Math.max(this.#tried, this.#fixes[this.#sent - 1].seq);
     this.#sent = 0;
   }
 

@@ -172,9 +172,9 @@ export interface Options {
   storage?: FixStorage | null;
   /** Of the database; absent = "kith". */
   name?: string;
-  /** Fixes kept without an acknowledgement; absent = 10 000. */
+  /** Fixes kept without an acknowledgement; at least 1; absent = 10 000. */
   buffer?: number;
-  /** Frames with fixes a second, for long; absent = 4, and the server's default limit is 5. */
+  /** Frames with fixes a second, for long, at least 1; absent = 4, and the server's default limit is 5. */
   perS?: number;
   /** Absent = the global one. Node 20 has none. */
   WebSocket?: new (url: string, protocol: string) => any;

@@ -107,6 +107,8 @@ export class KithClient {
     const { url, token, device, radius_m, storage, name = "kith", WebSocket = globalThis.WebSocket } = options;
     if (typeof token !== "function") throw new TypeError("token must be a function that returns a token");
     if (typeof WebSocket !== "function") throw new TypeError("there is no WebSocket here; pass one as the option WebSocket");
+    const wrong = ["buffer", "perS"].find((key) => options[key] !== undefined && !(options[key] >= 1));
+    if (wrong !== undefined) throw new RangeError(`${wrong} must be at least 1`);
     const { clock = CLOCK, random = Math.random, page = globalThis, buffer = 10_000, perS = 4, times } = options;
     this.#opt = { url: socketURL(url), token, device, radius_m, WebSocket, page };
     this.#clock = clock;
@@ -155,11 +157,7 @@ export class KithClient {
   /** Ends the connection. Resolves once what is unacknowledged is stored. */
   async close() {
     if (this.#state !== "closed") this.#stop(1000, "closed by the application");
-    try {
-      await within(this.#journal.flushed(), this.#times.storage, this.#clock, "the storage");
-    } catch (error) {
-      this.#journal.fail(error);
-    }
+    await this.#stored();
   }
 
   /** Calls fn with each event of that name; returns what ends that. */
@@ -262,7 +260,7 @@ export class KithClient {
     }
     this.#ready = true;
     this.#pendingChanged();
-    this.#begin();
+    void this.#begin();
   }
 
   #ended(code, reason, gaveUp = false) {
@@ -348,14 +346,29 @@ export class KithClient {
     this.#emit("connected", message);
     const wanted = this.#opt.radius_m; // changed since the hello?
     if (wanted !== this.#radius) this.setRadius(wanted).catch((error) => this.#emit("error", error));
-    if (this.#ready) this.#begin();
+    if (this.#ready) void this.#begin();
     else void this.#restore(user);
   }
 
-  #begin() {
+  async #begin() {
     if (this.#state !== "open") return;
-    if (this.#buffer.repeats) this.#buffer.repeat(this.#clock.now());
+    if (this.#buffer.repeats) {
+      // A new seq is stored before it is used. Otherwise a page that ends in between
+      // comes back with the old one, and both may end up in history.
+      this.#buffer.repeat(this.#clock.now());
+      this.#ready = false;
+      await this.#stored();
+      this.#ready = true;
+    }
     this.#flush();
+  }
+
+  async #stored() {
+    try {
+      await within(this.#journal.flushed(), this.#times.storage, this.#clock, "the storage");
+    } catch (error) {
+      this.#journal.fail(error);
+    }
   }
 
   #onAck(message) {
@@ -374,11 +387,11 @@ export class KithClient {
       } else if (!temporary && code !== "unauthorized") this.#stop(0, message.message);
       return;
     }
-    if (seq !== undefined && this.#buffer.refused(seq, temporary)) {
-      this.#pendingChanged();
-      if (this.#buffer.repeats) this.#after("repeat", this.#times.repeat, () => this.#begin());
-    }
     if (!this.#answer(id, error)) this.#emit("error", error);
+    if (seq === undefined) return;
+    if (!this.#buffer.refused(seq, temporary)) return this.#ended(LOST, "a fix was refused for the moment that may be stored already");
+    this.#pendingChanged();
+    if (this.#buffer.repeats) this.#after("repeat", this.#times.repeat, () => void this.#begin());
   }
 
   async #renew() {

@@ -29,6 +29,7 @@ test("URLs may be given as pages know them", async () => {
   assert.throws(() => fakeClient({ url: "kith" }), TypeError);
   assert.throws(() => fakeClient({ token: "text" }), /function/);
   assert.throws(() => fakeClient({ WebSocket: null }), /WebSocket/);
+  for (const bad of [{ buffer: 0 }, { buffer: NaN }, { perS: "fast" }]) assert.throws(() => fakeClient(bad), RangeError);
 });
 
 test("J5: one socket and one set of listeners, however often it is started and stopped", async () => {
