@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"net/http"
 	"os"
 	"strings"
@@ -79,11 +78,9 @@ func (tb *tab) press(keys string, times int, opts ...chromedp.KeyOption) {
 // tabTo presses Tab until what a selector names has the focus, and shows it.
 func (tb *tab) tabTo(selector string) {
 	tb.t.Helper()
-	is, err := json.Marshal(selector)
-	require.NoError(tb.t, err)
 	for range 60 {
 		tb.press(kb.Tab, 1)
-		if eval[bool](tb, "document.activeElement.matches("+string(is)+")") {
+		if eval[bool](tb, "document.activeElement.matches("+quote(selector)+")") {
 			require.True(tb.t, eval[bool](tb, `(() => { const e = document.activeElement;
 				const seen = [e, e.nextElementSibling, e.closest(".segments")].filter(Boolean);
 				return e.matches(":focus-visible") && seen.some((s) => getComputedStyle(s).outlineStyle !== "none"); })()`), "the focus on %s is not visible", selector)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -258,4 +259,10 @@ func (tb *tab) capture(name string) string {
 	file := artifact(tb.t, name+".png")
 	require.NoError(tb.t, os.WriteFile(file, png, 0o644))
 	return file
+}
+
+// quote is a string as JavaScript spells it.
+func quote(s string) string {
+	b, _ := json.Marshal(s) // a string can be encoded
+	return string(b)
 }

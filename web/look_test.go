@@ -7,6 +7,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 )
 
 // scheme makes a tab prefer light or dark.
@@ -44,33 +45,62 @@ func neighbours(n *node, user string, names ...string) {
 
 var people = []string{"bob", "chidi", "dana.k", "emil", "farah", "goran", "hana", "ines_m", "jun", "katya", "leo", "mei.lin", "noor", "oskar"}
 
+// fits checks that nothing sticks out of the window, that map and panel both
+// have room, and that what can be pressed can be hit.
+func (tb *tab) fits(what string) {
+	tb.t.Helper()
+	type sizes struct {
+		Wide                int
+		MapHigh, PanelHigh  float64
+		Small, Out, Clipped []string
+	}
+	got := eval[sizes](tb, `(() => {
+		const box = (e) => e.getBoundingClientRect();
+		const words = (e) => (e.textContent || e.id).trim();
+		const press = [...document.querySelectorAll("button, a.button, select, .switch, .segment, #my-pin")].filter((e) => box(e).width > 0);
+		return {
+			Wide: document.scrollingElement.scrollWidth - innerWidth,
+			MapHigh: box(document.querySelector(".map-holder")).height, PanelHigh: box(document.querySelector(".panel")).height,
+			Small: press.filter((e) => box(e).width < 24 || box(e).height < 18).map(words),
+			Out: press.filter((e) => box(e).left < -0.5 || box(e).right > innerWidth + 0.5).map(words),
+			Clipped: [...document.querySelectorAll(".panel button, .panel label, .panel .sub")].filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline").map(words),
+		};
+	})()`)
+	require.LessOrEqual(tb.t, got.Wide, 0, "%s: the page is wider than the window", what)
+	require.Greater(tb.t, got.MapHigh, 300.0, what)
+	require.Greater(tb.t, got.PanelHigh, 300.0, what)
+	require.Empty(tb.t, got.Small, "%s: too small to hit", what)
+	require.Empty(tb.t, got.Out, "%s: beyond the window", what)
+	require.Empty(tb.t, got.Clipped, "%s: text is cut off", what)
+}
+
+// What the page looks like, in light and dark, on a desk and on a phone: in
+// pictures for a person to look at, and by what can be measured.
 func TestLooks(t *testing.T) {
 	n := serve(t)
 	b := openBrowser(t, n.url)
-	n.befriend("alice", "zoe")
+	neighbours(n, "alice", people...)
+	tb := b.be("alice", homeLat, homeLng, scheme("light"))
+	for _, name := range people {
+		tb.shows(name)
+	}
+	tb.until("has come to rest", `new Promise((done) => setTimeout(() => done(true), 1800))`)
 	for _, look := range []struct {
 		name, scheme  string
 		width, height int64
 	}{
 		{"light", "light", 1280, 800}, {"dark", "dark", 1280, 800}, {"phone", "light", 390, 844}, {"phone-dark", "dark", 390, 844},
 	} {
-		tb := b.be("alice", homeLat, homeLng, chromedp.EmulateViewport(look.width, look.height), scheme(look.scheme))
-		neighbours(n, "alice", people...)
-		for _, name := range people {
-			tb.shows(name)
-		}
-		tb.until("is still", `new Promise((done) => setTimeout(() => done(true), 2500))`)
-		tb.capture(look.name)
-		tb.run(chromedp.Click(chromedp.CSS(fmt.Sprintf(`[data-user="%s"] button`, "chidi"))))
+		tb.run(chromedp.EmulateViewport(look.width, look.height), scheme(look.scheme))
+		tb.button("chidi")
 		tb.until("shows sharing", `document.querySelector(".sharing")`)
-		tb.capture(look.name + "-sharing")
-		tb.run(chromedp.Click(chromedp.CSS("#tab-me")))
-		tb.capture(look.name + "-me")
-		tb.run(chromedp.Click(chromedp.CSS("#tab-friends")))
-		tb.capture(look.name + "-friends")
-		tb.run(chromedp.Navigate("about:blank"))
+		tb.fits(look.name)
+		tb.capture(look.name)
+		tb.button("chidi")
+		for _, name := range []string{"friends", "me", "near"} {
+			tb.run(chromedp.Click(chromedp.CSS("#tab-" + name)))
+			tb.until("shows "+name, fmt.Sprintf(`document.querySelector("#tab-%s").ariaSelected === "true"`, name))
+			tb.fits(look.name + ": " + name)
+		}
 	}
-	out := b.open(b.origin, chromedp.EmulateViewport(1280, 800), scheme("light"))
-	out.until("asks who", `document.querySelector("#token")`)
-	out.capture("who")
 }

@@ -31,17 +31,29 @@ const (
 	poll     = 20 * time.Millisecond
 )
 
+// built is a folder for what the tests build. It ends with them.
+var built string
+
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "kith-web-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	built = dir
+	return m.Run()
+}
+
 // kith builds the binary under test, once. PAGES_BINARY names one that is built
 // already.
 var kith = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("PAGES_BINARY"); bin != "" {
 		return bin, nil
 	}
-	dir, err := os.MkdirTemp("", "kith-web-")
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "kith")
+	bin := filepath.Join(built, "kith")
 	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", bin, "github.com/kith-nearby/kith/cmd/node").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
@@ -52,17 +64,20 @@ var kith = sync.OnceValues(func() (string, error) {
 // node is a `kith serve` process with its data, which may be stopped and started
 // again on the same data and port.
 type node struct {
-	t     *testing.T
-	dir   string
-	url   string // http://HOST:PORT of the public port
-	admin string // of the admin port
-	cmd   *exec.Cmd
-	over  chan error
+	t        *testing.T
+	dir      string
+	settings []string
+	url      string // http://HOST:PORT of the public port
+	admin    string // of the admin port
+	cmd      *exec.Cmd
+	over     chan error
 }
 
-func serve(t *testing.T) *node {
+// serve starts a node with these settings, key=value each, besides those that all
+// tests have.
+func serve(t *testing.T, settings ...string) *node {
 	t.Helper()
-	n := &node{t: t, dir: t.TempDir(), url: "http://127.0.0.1:0"}
+	n := &node{t: t, dir: t.TempDir(), settings: settings, url: "http://127.0.0.1:0"}
 	yaml := fmt.Sprintf("node: {admin: \"127.0.0.1:0\", drain_within: 5s}\nauth: {hs256_secret: %q, api_keys: [%q], auto_create: true}\n"+
 		"presence: {offline_grace: 2s}\nlog: {format: json}\n", secret, apiKey)
 	require.NoError(t, os.WriteFile(filepath.Join(n.dir, "kith.yaml"), []byte(yaml), 0o600))
@@ -76,7 +91,11 @@ func (n *node) start() {
 	n.t.Helper()
 	bin, err := kith()
 	require.NoError(n.t, err)
-	n.cmd = exec.Command(bin, "serve", "--config", "kith.yaml", "--set", "node.data="+n.dir, "--set", "node.listen="+strings.TrimPrefix(n.url, "http://"))
+	args := []string{"serve", "--config", "kith.yaml", "--set", "node.data=" + n.dir, "--set", "node.listen=" + strings.TrimPrefix(n.url, "http://")}
+	for _, setting := range n.settings {
+		args = append(args, "--set", setting)
+	}
+	n.cmd = exec.Command(bin, args...)
 	n.cmd.Dir = n.dir
 	stderr, err := n.cmd.StderrPipe()
 	require.NoError(n.t, err)

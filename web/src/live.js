@@ -21,6 +21,7 @@ export class Live {
     this.requests = new Set();
     this.shares = readShares(me.user); // user or "" → {mode, until}
     this.radius = 0;
+    this.resizing = false;
     this.listeners = { change: new Set(), view: new Set(), say: new Set(), connected: new Set() };
     this.open();
   }
@@ -119,9 +120,13 @@ export class Live {
   onView(change) {
     const at = Date.now();
     for (const item of change.entered) this.gone.delete(item.user);
-    for (const { user, reason } of change.gone) {
-      this.gone.delete(user);
-      this.gone.set(user, { user, reason, at });
+    // A new radius is answered with a whole new view: who is not in it is too far.
+    const outside = change.full && this.resizing;
+    if (change.full) this.resizing = false;
+    for (const g of change.gone) {
+      if (outside && g.reason === "replaced") g.reason = "away";
+      this.gone.delete(g.user);
+      this.gone.set(g.user, { ...g, at });
     }
     while (this.gone.size > mostGone) this.gone.delete(this.gone.keys().next().value);
     this.emit("view", change);
@@ -131,9 +136,11 @@ export class Live {
   async setRadius(metres) {
     const before = this.radius;
     this.set({ radius: metres });
+    this.resizing = true;
     try {
       await this.client.setRadius(metres);
     } catch (e) {
+      this.resizing = false;
       this.set({ radius: before });
       this.emit("say", e.message);
     }

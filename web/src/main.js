@@ -120,12 +120,10 @@ function Tabs({ tab, onTab, counts }) {
   </div>`;
 }
 
-const signs = { in: "→", out: "←" };
-
 function Toasts({ said }) {
   return html`<ul class="toasts" aria-hidden="true">
     ${said.toasts.map((t) => html`<li key=${t.id} class="toast ${t.kind}" data-user=${t.user} onClick=${() => said.dismiss(t.id)}>
-      ${t.user && html`<${Avatar} user=${t.user} small idle=${t.kind === "out"} />`}<span>${t.text}</span>${t.kind && html`<span class="sign">${signs[t.kind]}</span>`}</li>`)}
+      ${t.user && html`<${Avatar} user=${t.user} small idle=${t.kind === "out"} />`}<span>${t.text}</span></li>`)}
   </ul>`;
 }
 
