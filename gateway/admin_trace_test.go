@@ -78,6 +78,13 @@ func (l *looking) until(events <-chan [2]string, wanted func(TraceBody) bool) (T
 	}
 }
 
+// of is the trace of a user, or nil.
+func (a *traces) of(user presence.PublicID) *trace {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.byUser[user]
+}
+
 func types(notes []TraceNote) (all []string) {
 	for i := len(notes) - 1; i >= 0; i-- {
 		way := "out"
@@ -141,26 +148,26 @@ func TestTR2_NothingIsNotedOnceNobodyLooks(t *testing.T) {
 	l.users.set(func() { l.users.look = UserLook{Session: 7} })
 	c := l.connected("alice")
 	conn, _ := l.hub.conns.get(l.connID())
-	require.Nil(t, conn.trace.Load(), "nobody looks")
+	require.True(t, conn.trace.Load() == nil, "nobody looks")
 	l.users.set(func() { l.users.look.Devices = []DeviceLook{{Device: "phone", Conn: conn.id}} })
 	ctx, cancel := context.WithCancel(t.Context())
 	_, events := l.trace(ctx, "alice")
 	_, again := l.trace(ctx, "alice")
 	l.until(events, func(b TraceBody) bool { return len(b.Connections) == 1 })
 	l.until(again, func(b TraceBody) bool { return len(b.Connections) == 1 })
-	require.NotNil(t, conn.trace.Load(), "one that was open before notes too")
+	require.True(t, conn.trace.Load() != nil, "one that was open before notes too")
 	require.EqualValues(t, 2, testutil.ToFloat64(l.hub.metrics.traces))
 	c.send(`{"type":"still","seq":1}`)
 	l.until(events, func(b TraceBody) bool { return len(b.Messages) == 2 })
 	stranger := l.connected("bob")
 	stranger.send(`{"type":"still","seq":1}`)
 	stranger.readType("ack")
-	require.Len(t, l.hub.traces.byUser["alice"].last(), 2, "others are not noted")
+	require.Len(t, l.hub.traces.of("alice").last(), 2, "others are not noted")
 
 	cancel()
 	l.eventually("the looks end", func() bool { return l.hub.traces.open.Load() == 0 })
-	require.Nil(t, conn.trace.Load())
-	require.Empty(t, l.hub.traces.byUser)
+	l.eventually("nothing is noted", func() bool { return conn.trace.Load() == nil })
+	require.Nil(t, l.hub.traces.of("alice"))
 	require.Zero(t, testutil.ToFloat64(l.hub.metrics.traces))
 }
 
