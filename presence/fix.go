@@ -28,6 +28,16 @@ type Fix struct {
 	Mock     bool    // the device says a program made this position up
 }
 
+// Stamp is the time that names f in history, together with user, device and Seq:
+// the device's own if it sent one, which is the same however often it sends the
+// fix, else TS.
+func (f *Fix) Stamp() Millis {
+	if f.Sent != 0 {
+		return f.Sent
+	}
+	return f.TS
+}
+
 // CoarseAccuracy is the accuracy in metres beyond which a fix moves nobody in
 // or out of a view.
 const CoarseAccuracy = 1000

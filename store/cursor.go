@@ -15,20 +15,22 @@ type Cursor struct {
 	TS     presence.Millis
 	Device presence.DeviceID
 	Seq    uint64
+	Stamp  presence.Millis
 }
 
 // CursorAt returns the cursor behind row.
 func CursorAt(row *HistoryRow) Cursor {
-	return Cursor{TS: row.Fix.TS, Device: row.Device, Seq: row.Fix.Seq}
+	return Cursor{TS: row.Fix.TS, Device: row.Device, Seq: row.Fix.Seq, Stamp: row.Fix.Stamp()}
 }
 
-const cursorVersion = 1
+const cursorVersion = 2
 
 // Encode returns c as the text that clients hand back with the same q.
 func (c Cursor) Encode(q *HistoryQuery) string {
 	b := []byte{cursorVersion}
 	b = binary.AppendVarint(b, int64(c.TS))
 	b = binary.AppendUvarint(b, c.Seq)
+	b = binary.AppendVarint(b, int64(c.Stamp-c.TS))
 	b = append(b, c.Device...)
 	b = binary.LittleEndian.AppendUint32(b, cursorSum(b, q))
 	return base64.RawURLEncoding.EncodeToString(b)
@@ -38,7 +40,7 @@ func (c Cursor) Encode(q *HistoryQuery) string {
 // and times, or ErrCursor.
 func ParseCursor(text string, q *HistoryQuery) (Cursor, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) < 1+1+1+4 || b[0] != cursorVersion {
+	if err != nil || len(b) < 1+1+1+1+4 || b[0] != cursorVersion {
 		return Cursor{}, ErrCursor
 	}
 	b, sum := b[:len(b)-4], binary.LittleEndian.Uint32(b[len(b)-4:])
@@ -55,7 +57,14 @@ func ParseCursor(text string, q *HistoryQuery) (Cursor, error) {
 	if n <= 0 {
 		return Cursor{}, ErrCursor
 	}
-	return Cursor{TS: presence.Millis(ts), Seq: seq, Device: presence.DeviceID(rest[n:])}, nil
+	rest = rest[n:]
+	after, n := binary.Varint(rest)
+	if n <= 0 {
+		return Cursor{}, ErrCursor
+	}
+	return Cursor{
+		TS: presence.Millis(ts), Seq: seq, Stamp: presence.Millis(ts + after), Device: presence.DeviceID(rest[n:]),
+	}, nil
 }
 
 // cursorSum binds a cursor to its query, so that one handed to another query is

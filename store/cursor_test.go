@@ -10,7 +10,7 @@ import (
 
 func FuzzParseCursor(f *testing.F) {
 	q := &HistoryQuery{User: 7, From: 1, To: 2}
-	f.Add(Cursor{TS: 1, Device: "d", Seq: 1}.Encode(q))
+	f.Add(Cursor{TS: 1, Device: "d", Seq: 1, Stamp: 9}.Encode(q))
 	f.Add(Cursor{TS: -1, Device: "", Seq: 1<<64 - 1}.Encode(q))
 	f.Add("")
 	f.Add("AQIDBAUGBwg")
@@ -28,7 +28,7 @@ func FuzzParseCursor(f *testing.F) {
 
 func TestCursorRoundTrip(t *testing.T) {
 	q := &HistoryQuery{User: 7}
-	for _, c := range []Cursor{{}, {TS: -5, Seq: 1<<64 - 1, Device: "a\"b"}, {TS: 1 << 62, Device: presence.DeviceID("x")}} {
+	for _, c := range []Cursor{{}, {TS: 4, Seq: 2, Device: "d", Stamp: -1 << 63}, {TS: -5, Seq: 1<<64 - 1, Device: "a\"b"}, {TS: 1 << 62, Device: presence.DeviceID("x")}} {
 		got, err := ParseCursor(c.Encode(q), q)
 		require.NoError(t, err)
 		require.Equal(t, c, got)

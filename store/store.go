@@ -10,9 +10,12 @@
 //	S3  The Rev of a friendship rises with every change of it by either side, also
 //	    over an end and a new beginning; so does a user's AllRev.
 //	S4  History is durable when Append returns nil, and holds each (user, device,
-//	    seq, ts) once, however often it is appended.
+//	    seq, ts) once, however often it is appended, where ts is the time that the
+//	    device sent, or the server's if it sent none (presence.Fix.Stamp).
 //	S5  To someone who is blocked, the blocker does not exist (ErrNotFound).
-//	S6  After Erase nothing of the user is left but the fact that the UserID is used.
+//	S6  After Erase the user does not exist, for nobody and in no answer. After
+//	    EraseHistory nothing of the user is left but the fact that the UserID is
+//	    used; it comes to that also if nobody calls it.
 package store
 
 import (
@@ -53,9 +56,28 @@ type Users interface {
 	UserByID(ctx context.Context, id presence.UserID) (User, error)
 	// SetAll sets how the user shares with everyone, and returns the user after it.
 	SetAll(ctx context.Context, id presence.UserID, mode presence.Mode, until presence.Millis) (User, error)
-	// Erase removes the user with all friendships, requests, blocks and history.
-	// It returns who were friends. Erasing again gives ErrNotFound.
-	Erase(ctx context.Context, id presence.UserID) (friends []presence.UserID, err error)
+}
+
+// Erased is what ended with a user.
+type Erased struct {
+	Friends []presence.UserID // who were friends, in order
+	Rev     uint64            // of the end of these friendships: no later one follows
+}
+
+// Erasures removes users, in two parts: who they are at once, and what they left
+// behind in as much time as it takes.
+type Erasures interface {
+	// Erase removes the user with all friendships, requests and blocks in one
+	// transaction. History is not seen from then on, and the store begins to remove
+	// it. Erasing again gives ErrNotFound.
+	Erase(ctx context.Context, id presence.UserID) (Erased, error)
+	// EraseHistory returns when nothing is left of the history of a user who does
+	// not exist, and at once if there is none. When it gives an error the store
+	// goes on by itself, also after a restart.
+	EraseHistory(ctx context.Context, id presence.UserID) error
+	// Erasing returns who was called public and has history left to be removed,
+	// the one erased last, or ErrNotFound.
+	Erasing(ctx context.Context, public presence.PublicID) (presence.UserID, error)
 }
 
 // Op is something that user a does about user b.
@@ -90,16 +112,17 @@ type Friendships interface {
 	Do(ctx context.Context, op Op, a, b presence.UserID) (Outcome, error)
 	// Friends returns the user and all friendships, in order of Friend.
 	Friends(ctx context.Context, id presence.UserID) (User, []presence.Friendship, error)
-	// Friend returns one friendship as id has it, or ErrNotFound.
+	// Friend returns one friendship as id has it. With ErrNotFound the Friendship
+	// has Friend, and a Rev that is not below any that the two had until then.
 	Friend(ctx context.Context, id, friend presence.UserID) (presence.Friendship, error)
 	// SetShare sets how id shares with friend, or gives ErrNotFound.
 	SetShare(ctx context.Context, id, friend presence.UserID, mode presence.Mode, until presence.Millis) (presence.Friendship, error)
-	// Requests returns who asked to be id's friend and has had no answer, oldest
-	// first, at most limit.
+	// Requests returns who asked to be id's friend and has had no answer: the
+	// newest, at most limit, in the order in which they asked.
 	Requests(ctx context.Context, id presence.UserID, limit int) ([]presence.PublicID, error)
 }
 
-// HistoryQuery asks for fixes of one user in order of (TS, device, seq).
+// HistoryQuery asks for fixes of one user in order of (TS, device, seq, stamp).
 type HistoryQuery struct {
 	User   presence.UserID
 	From   presence.Millis // inclusive; 0 = from the first
@@ -131,11 +154,27 @@ type History interface {
 	Prune(ctx context.Context, before presence.Millis, limit int) (int, error)
 }
 
+// Counters keeps numbers that only rise.
+type Counters interface {
+	// Raise makes the counter at least n, and returns what it is then; durable
+	// when it returns. A counter that was never raised is 0. Numbers go up to
+	// math.MaxInt64.
+	Raise(ctx context.Context, counter Counter, n uint64) (uint64, error)
+}
+
+// Counter names a number that a store keeps.
+type Counter string
+
+// Sessions is a bound of all session numbers that were given out.
+const Sessions Counter = "sessions"
+
 // Store is all of it.
 type Store interface {
 	Users
+	Erasures
 	Friendships
 	History
+	Counters
 	// Ping fails with ErrUnavailable while the database does not answer.
 	Ping(ctx context.Context) error
 	Close() error

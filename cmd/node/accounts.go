@@ -16,12 +16,6 @@ import (
 // away, so that no change is written without the actors hearing of it.
 const writeTimeout = 5 * time.Second
 
-// revsAhead is how much later than what was read the Rev of an erased friendship
-// is given: later than any change that any store makes meanwhile, and near enough
-// that actors, which compare 40 bits of it, see it as later. Nothing follows an
-// erase (S1).
-const revsAhead = 1 << 38
-
 // accounts implements gateway.Accounts and gateway.Operator. Each change goes to
 // the store first, then to the actors of both, so what a view shows is never
 // ahead of what is kept.
@@ -31,6 +25,7 @@ type accounts struct {
 	autoCreate bool
 	tell       func(actors.Address, actors.Message)
 	now        func() time.Time
+	requests   lately // requests that their askers withdraw and repeat
 }
 
 var storeOps = map[gateway.FriendOp]store.Op{
@@ -57,7 +52,7 @@ func (a *accounts) Friend(ctx context.Context, user presence.UserID, op gateway.
 	if !ok {
 		return fmt.Errorf("friend operation %.16q is not known", string(op))
 	}
-	them, err := a.store.User(ctx, other)
+	them, err := a.lookUp(ctx, other)
 	if err != nil {
 		return edge(err)
 	}
@@ -69,10 +64,27 @@ func (a *accounts) Friend(ctx context.Context, user presence.UserID, op gateway.
 	if err != nil {
 		return err
 	}
-	if n, ok := noticeFor(do, out); ok {
+	if n, ok := noticeFor(do, out); ok && a.audible(n, user, them.ID) {
 		a.tell(actors.User(them.ID), &actors.Noticed{Notice: presence.Notice{Kind: n, User: me.Public}})
 	}
 	return nil
+}
+
+// lookUp finds a user by name. Of nobody it gives an id that nobody has: all that
+// is done about a user who blocks is done about nobody too, so that the time it
+// takes does not tell the two apart (S5).
+func (a *accounts) lookUp(ctx context.Context, name presence.PublicID) (store.User, error) {
+	u, err := a.store.User(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.User{}, nil
+	}
+	return u, err
+}
+
+// audible says whether to notify of n: who asks, withdraws and asks again is heard
+// once a minute. The request itself is there each time.
+func (a *accounts) audible(n presence.NoticeKind, asker, asked presence.UserID) bool {
+	return n != presence.Requested || a.requests.first(asker, asked, a.now())
 }
 
 // noticeFor says what the other user hears of an operation. A block is heard by
@@ -135,7 +147,7 @@ func (a *accounts) Share(ctx context.Context, user presence.UserID, friend prese
 		}
 		changed.Share, changed.Rev = u.All, u.AllRev
 	} else {
-		them, err := a.store.User(ctx, friend)
+		them, err := a.lookUp(ctx, friend)
 		if err != nil {
 			return edge(err)
 		}
@@ -159,47 +171,6 @@ const maxRequests = 100
 func (a *accounts) Requests(ctx context.Context, user presence.UserID) ([]presence.PublicID, error) {
 	all, err := a.store.Requests(ctx, user, maxRequests)
 	return all, edge(err)
-}
-
-// Erase removes a user and everything of theirs.
-func (a *accounts) Erase(ctx context.Context, user presence.UserID) error {
-	u, err := a.store.UserByID(ctx, user)
-	if err != nil {
-		return edge(err)
-	}
-	return a.erase(ctx, u)
-}
-
-func (a *accounts) erase(ctx context.Context, u store.User) error {
-	ctx, cancel := writing(ctx)
-	defer cancel()
-	_, before, err := a.store.Friends(ctx, u.ID)
-	if err != nil {
-		return edge(err)
-	}
-	friends, err := a.store.Erase(ctx, u.ID)
-	if err != nil {
-		a.doubt(err, u.ID)
-		return edge(err)
-	}
-	a.names.forget(u.Public)
-	revs := make(map[presence.UserID]uint64, len(before))
-	for _, f := range before {
-		revs[f.Friend] = f.Rev
-	}
-	for _, friend := range friends {
-		rev, known := revs[friend]
-		if !known { // became one after the list was read
-			a.tell(actors.User(friend), &actors.Resync{})
-			continue
-		}
-		a.tell(actors.User(friend), &actors.FriendChanged{
-			Friendship: presence.Friendship{Friend: u.ID, Public: u.Public, Rev: rev + revsAhead},
-			Reason:     presence.Left,
-		})
-	}
-	a.tell(actors.User(u.ID), &actors.Erased{})
-	return nil
 }
 
 func (a *accounts) millis() presence.Millis { return presence.Millis(a.now().UnixMilli()) }

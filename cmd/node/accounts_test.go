@@ -145,23 +145,6 @@ func TestAccounts_Share(t *testing.T) {
 	require.Equal(t, gateway.UserInfo{User: "alice", Created: 1_700_000_000_000, Share: presence.Share{Mode: presence.None}}, info)
 }
 
-func TestAccounts_Erase(t *testing.T) {
-	r := newRig(t, "alice", "bob", "eve")
-	require.NoError(t, r.SetFriends(t.Context(), "alice", "bob", true))
-	require.NoError(t, r.SetFriends(t.Context(), "alice", "eve", true))
-	ids, err := r.accounts.names.resolve(t.Context(), []presence.PublicID{"alice"})
-	require.NoError(t, err)
-	require.Equal(t, r.ids["alice"], ids[0])
-	r.tellings()
-	require.NoError(t, r.Erase(t.Context(), r.ids["alice"]))
-	require.ElementsMatch(t, []string{"bob: friends=false with alice offline", "eve: friends=false with alice offline", "alice: *actors.Erased"}, r.tellings())
-	ids, err = r.accounts.names.resolve(t.Context(), []presence.PublicID{"alice"})
-	require.NoError(t, err)
-	require.Zero(t, ids[0])
-	require.ErrorIs(t, r.EraseUser(t.Context(), "alice"), gateway.ErrNotFound)
-	require.ErrorIs(t, r.Erase(t.Context(), r.ids["alice"]), gateway.ErrNotFound)
-}
-
 func TestAccounts_Login(t *testing.T) {
 	r := newRig(t, "alice")
 	id, err := r.Login(t.Context(), "alice")
@@ -207,19 +190,6 @@ func TestAccounts_AWriteOutlivesItsCaller(t *testing.T) {
 	require.Len(t, r.tellings(), 2)
 }
 
-func TestNames_AreBounded(t *testing.T) {
-	n := newNames(nil)
-	for i := range 3 * maxNames {
-		n.remember(presence.PublicID(fmt.Sprint(i)), presence.UserID(i+1))
-		require.LessOrEqual(t, len(n.young)+len(n.old), 2*maxNames)
-	}
-	id, ok := n.known(presence.PublicID(fmt.Sprint(3*maxNames - 1)))
-	require.True(t, ok)
-	require.EqualValues(t, 3*maxNames, id)
-	_, ok = n.known("0")
-	require.False(t, ok)
-}
-
 func TestSpread_EndsAtAnError(t *testing.T) {
 	fault := errors.New("fault")
 	require.NoError(t, spread(0, 4, func(int) error { return fault }))
@@ -235,16 +205,6 @@ func TestSpread_EndsAtAnError(t *testing.T) {
 	for _, n := range seen {
 		require.Equal(t, 1, n)
 	}
-}
-
-func TestSessionsRiseWhateverTheClockDoes(t *testing.T) {
-	var s sessions
-	at := time.UnixMicro(1_000_000)
-	require.EqualValues(t, 1_000_000, s.next(at))
-	require.EqualValues(t, 1_000_001, s.next(at))
-	require.EqualValues(t, 1_000_002, s.next(at.Add(-time.Hour)), "set back")
-	require.EqualValues(t, 2_000_000, s.next(at.Add(time.Second)))
-	require.EqualValues(t, 2_000_001, s.next(time.UnixMicro(-5)))
 }
 
 func TestReadiness(t *testing.T) {

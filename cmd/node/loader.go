@@ -16,8 +16,8 @@ type loader struct{ store store.Store }
 func (l loader) LoadFriends(ctx context.Context, id presence.UserID) *actors.FriendsLoaded {
 	u, friends, err := l.store.Friends(ctx, id)
 	switch {
-	case errors.Is(err, store.ErrNotFound): // erased a moment ago: nobody to ask again about
-		return &actors.FriendsLoaded{}
+	case errors.Is(err, store.ErrNotFound):
+		return &actors.FriendsLoaded{Gone: true}
 	case err != nil:
 		return &actors.FriendsLoaded{Err: err}
 	}
@@ -29,7 +29,7 @@ func (l loader) LoadFriend(ctx context.Context, id, friend presence.UserID) *act
 	f, err := l.store.Friend(ctx, id, friend)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return &actors.FriendLoaded{Friendship: presence.Friendship{Friend: friend}}
+		return &actors.FriendLoaded{Friendship: f} // of which Friend and Rev are set
 	case err != nil:
 		return &actors.FriendLoaded{Friendship: presence.Friendship{Friend: friend}, Err: err}
 	}

@@ -22,6 +22,7 @@ type names struct {
 
 	mu         sync.Mutex
 	young, old map[presence.PublicID]presence.UserID // old is dropped whole when young is full
+	forgotten  uint64                                // how often something was
 }
 
 func newNames(users store.Users) *names {
@@ -41,10 +42,20 @@ func (n *names) known(public presence.PublicID) (presence.UserID, bool) {
 	return id, ok
 }
 
-func (n *names) remember(public presence.PublicID, id presence.UserID) {
+// remember takes what was read, unless something was forgotten since the read
+// began, as by the mark from before it: what was read may be that.
+func (n *names) remember(public presence.PublicID, id presence.UserID, began uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.put(public, id)
+	if n.forgotten == began {
+		n.put(public, id)
+	}
+}
+
+func (n *names) mark() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.forgotten
 }
 
 func (n *names) put(public presence.PublicID, id presence.UserID) {
@@ -57,6 +68,7 @@ func (n *names) put(public presence.PublicID, id presence.UserID) {
 func (n *names) forget(public presence.PublicID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.forgotten++
 	delete(n.young, public)
 	delete(n.old, public)
 }
@@ -76,6 +88,7 @@ func (n *names) resolve(ctx context.Context, all []presence.PublicID) ([]presenc
 	}
 	return ids, spread(len(missing), nameReaders, func(k int) error {
 		i := missing[k]
+		began := n.mark()
 		u, err := n.users.User(ctx, all[i])
 		switch {
 		case errors.Is(err, store.ErrNotFound):
@@ -84,7 +97,7 @@ func (n *names) resolve(ctx context.Context, all []presence.PublicID) ([]presenc
 			return err
 		}
 		ids[i] = u.ID
-		n.remember(all[i], u.ID)
+		n.remember(all[i], u.ID, began)
 		return nil
 	})
 }

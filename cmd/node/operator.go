@@ -24,15 +24,6 @@ func (a *accounts) GetUser(ctx context.Context, user presence.PublicID) (gateway
 	return gateway.UserInfo{User: u.Public, Created: u.Created, Share: u.All}, nil
 }
 
-// EraseUser removes a user and everything of theirs.
-func (a *accounts) EraseUser(ctx context.Context, user presence.PublicID) error {
-	u, err := a.store.User(ctx, user)
-	if err != nil {
-		return edge(err)
-	}
-	return a.erase(ctx, u)
-}
-
 // SetFriends makes or ends a friendship. Neither side gets a notice, since
 // neither did it.
 func (a *accounts) SetFriends(ctx context.Context, x, y presence.PublicID, friends bool) error {

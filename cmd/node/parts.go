@@ -127,7 +127,7 @@ func (n *Node) openWriter(context.Context) (func(context.Context) error, error) 
 	return n.writer.Close, nil
 }
 
-func (n *Node) openHost(context.Context) (func(context.Context) error, error) {
+func (n *Node) openHost(ctx context.Context) (func(context.Context) error, error) {
 	users := user.Default()
 	users.Radius, users.MaxRadius = float32(n.cfg.Presence.RadiusM), float32(n.cfg.Presence.MaxRadiusM)
 	users.StaleAfter, users.Grace = n.cfg.Presence.StaleAfter, n.cfg.Presence.OfflineGrace
@@ -138,18 +138,24 @@ func (n *Node) openHost(context.Context) (func(context.Context) error, error) {
 	}
 	c := host.Default()
 	c.Now = n.now
-	var numbers sessions
+	numbers, err := openSessions(ctx, n.store, n.now, n.log)
+	if err != nil {
+		return nil, err
+	}
 	factories := map[actors.Kind]host.Factory{
 		actors.UserKind: func(id uint64, now time.Time) actors.Core {
 			return user.New(&users, presence.UserID(id), numbers.next(now))
 		},
 	}
-	var err error
 	n.host, err = host.New(c, host.Ports{Clients: n.hub, Recorder: n.writer, Loader: loader{n.store}}, factories, n.metrics, n.log)
 	if err != nil {
+		numbers.close()
 		return nil, err
 	}
-	return n.host.Close, nil
+	return func(ctx context.Context) error {
+		defer numbers.close()
+		return n.host.Close(ctx)
+	}, nil
 }
 
 func (n *Node) openAccounts(context.Context) (func(context.Context) error, error) {

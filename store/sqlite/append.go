@@ -31,8 +31,10 @@ func (db *DB) Append(ctx context.Context, batches []*presence.Batch) error {
 	n, least := p.rows, p.span.min
 	body := p.finish()
 	if err := db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO log (id, rows, min_ts, body) VALUES (?, ?, ?, ?)", h.nextLog, n, int64(least), body)
-		return err
+		if _, err := tx.ExecContext(ctx, "INSERT INTO log (id, rows, min_ts, body) VALUES (?, ?, ?, ?)", h.nextLog, n, int64(least), body); err != nil {
+			return err
+		}
+		return h.noteDisplaced(ctx, tx, rows)
 	}); err != nil {
 		h.unsure = true
 		return err
@@ -114,7 +116,7 @@ func (db *DB) replay(ctx context.Context, q queryer, after int64) error {
 		u := unpack(body)
 		for u.next() {
 			rows = append(rows, u.row)
-			h.marks.raise(deviceHash(u.row.user, u.row.device), u.row.fix.TS)
+			h.marks.raise(deviceHash(u.row.user, u.row.device), u.row.fix.Stamp())
 		}
 		if u.err != nil {
 			return u.err
@@ -148,7 +150,7 @@ func (db *DB) news(ctx context.Context, batches []*presence.Batch) ([]row, error
 				continue
 			}
 			r := row{user: b.User, device: b.Device, fix: *f}
-			if !h.marks.raise(device, f.TS) {
+			if !h.marks.raise(device, f.Stamp()) {
 				if look == nil {
 					look = newLookup(db, rows)
 				}

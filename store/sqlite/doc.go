@@ -10,20 +10,23 @@
 //	log     one entry a commit, rows as they arrived: what makes Append durable
 //	recent  the same rows in memory, by user; read again from the log at Open
 //	run     what recent became when it was full: packs of rows in order of
-//	        (user, ts, device, seq); eight runs of a level become one of the next
-//	mark    per hash of (user, device) an upper bound of ts: a row above it is
+//	        (user, ts, device, seq, stamp); eight runs of a level become one of the next
+//	mark    per hash of (user, device) an upper bound of stamps: a row above it is
 //	        provably new without a look-up
+//	displaced  keys of the few rows whose stamp is not their ts
 //
 // One goroutine, the keeper, writes runs, merges them and deletes what is
-// merged, in steps of a few milliseconds between commits.
+// merged, in steps of a few milliseconds between commits. Another, the eraser,
+// removes what erased users left.
 //
 // Invariants, besides those of package store:
 //
 //	Q1  A row is in exactly one of recent and the live runs.
 //	Q2  recent = the log entries above log_floor, minus rows that were removed.
-//	Q3  For each row in recent or a live run, marks at its hash ≥ its ts; the
+//	Q3  For each row in recent or a live run, marks at its hash ≥ its stamp; the
 //	    stored marks cover all rows that are in no log entry above log_floor.
 //	Q4  Packs of a run are in order, and so are rows in a pack; no row is in two.
 //	Q5  No row of a user who does not exist is written into a run.
 //	Q6  The writer lock is held for one step at a time, of at most stepRows rows.
+//	Q7  Every row in recent or a live run whose stamp is not its ts is in displaced.
 package sqlite

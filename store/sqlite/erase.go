@@ -7,68 +7,78 @@ import (
 	"slices"
 
 	"github.com/kith-nearby/kith/presence"
+	"github.com/kith-nearby/kith/store"
 )
 
-// Erase implements store.Users. First the identity goes and the intent is
-// noted, in one transaction; then history, in steps that let commits go between.
-// If ctx ends before that, or the process, the next Open finishes it.
-func (db *DB) Erase(ctx context.Context, id presence.UserID) (friends []presence.UserID, err error) {
-	if err := db.eraseIdentity(ctx, id, &friends); err != nil {
-		return nil, err
-	}
-	return friends, db.eraseHistory(ctx, id)
-}
-
-func (db *DB) eraseIdentity(ctx context.Context, id presence.UserID, friends *[]presence.UserID) error {
+// Erase implements store.Erasures. The intent to remove the history is noted in
+// the same transaction in which the identity goes.
+func (db *DB) Erase(ctx context.Context, id presence.UserID) (e store.Erased, err error) {
 	if err := db.acquire(ctx); err != nil {
-		return err
+		return e, err
 	}
 	defer db.unlock()
 	if err := db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := byID(ctx, tx, id); err != nil {
-			return err
-		}
-		if err := scanAll(ctx, tx, func(rs *sql.Rows) error {
-			var friend int64
-			err := rs.Scan(&friend)
-			*friends = append(*friends, presence.UserID(friend))
-			return err
-		}, "SELECT friend FROM friendship WHERE user = ? ORDER BY friend", int64(id)); err != nil {
-			return err
-		}
-		for _, q := range [...]string{
-			"INSERT INTO erasing (user) VALUES (?1)",
-			"DELETE FROM friendship WHERE (user, friend) IN (SELECT friend, user FROM friendship WHERE user = ?1)",
-			"DELETE FROM friendship WHERE user = ?1",
-			"DELETE FROM request WHERE asker = ?1",
-			"DELETE FROM request WHERE asked = ?1",
-			"DELETE FROM blocked WHERE user = ?1",
-			"DELETE FROM blocked WHERE (user, other) IN (SELECT user, other FROM blocked WHERE other = ?1)",
-			"DELETE FROM user WHERE id = ?1",
-		} {
-			if _, err := tx.ExecContext(ctx, q, int64(id)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
+		e, err = eraseIdentity(ctx, tx, id)
 		return err
+	}); err != nil {
+		return store.Erased{}, err
 	}
 	db.history.forget(id)
-	return nil
+	db.eraser.wake()
+	return e, nil
 }
 
-// eraseHistory removes all rows of a user who does not exist any more.
-func (db *DB) eraseHistory(ctx context.Context, id presence.UserID) error {
-	if err := db.eraseFromLog(ctx, id); err != nil {
+func eraseIdentity(ctx context.Context, tx *sql.Tx, id presence.UserID) (e store.Erased, err error) {
+	u, err := byID(ctx, tx, id)
+	if err != nil {
+		return e, err
+	}
+	if e.Rev, err = nextRev(ctx, tx); err != nil {
+		return e, err
+	}
+	if err := scanAll(ctx, tx, func(rs *sql.Rows) error {
+		var friend presence.UserID
+		err := rs.Scan(&friend)
+		e.Friends = append(e.Friends, friend)
+		return err
+	}, "SELECT friend FROM friendship WHERE user = ? ORDER BY friend", int64(id)); err != nil {
+		return e, err
+	}
+	if _, err := tx.ExecContext(ctx, "INSERT INTO erasing (user, public) VALUES (?, ?)", int64(id), string(u.Public)); err != nil {
+		return e, err
+	}
+	for _, q := range [...]string{
+		"DELETE FROM friendship WHERE (user, friend) IN (SELECT friend, user FROM friendship WHERE user = ?1)",
+		"DELETE FROM friendship WHERE user = ?1",
+		"DELETE FROM request WHERE asker = ?1",
+		"DELETE FROM request WHERE asked = ?1",
+		"DELETE FROM blocked WHERE user = ?1",
+		"DELETE FROM blocked WHERE (user, other) IN (SELECT user, other FROM blocked WHERE other = ?1)",
+		"DELETE FROM user WHERE id = ?1",
+	} {
+		if _, err := tx.ExecContext(ctx, q, int64(id)); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// removeHistory removes all rows of users who do not exist any more.
+func (db *DB) removeHistory(ctx context.Context, users []presence.UserID) error {
+	if err := db.eraseFromLog(ctx, func(r *row) bool { return slices.Contains(users, r.user) }); err != nil {
 		return err
 	}
 	runs, err := db.allRuns(ctx)
 	if err != nil {
 		return err
 	}
-	for _, r := range runs {
-		if err := db.eraseFromRun(ctx, id, r); err != nil {
+	for _, id := range users {
+		for _, r := range runs {
+			if err := db.eraseFromRun(ctx, id, r); err != nil {
+				return err
+			}
+		}
+		if err := db.forgetDisplaced(ctx, "user = ?", int64(id)); err != nil {
 			return err
 		}
 	}
@@ -76,8 +86,13 @@ func (db *DB) eraseHistory(ctx context.Context, id presence.UserID) error {
 		return err
 	}
 	if err := db.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM erasing WHERE user = ?", int64(id))
-		return err
+		for _, id := range users {
+			db.history.displaced.remove(id)
+			if _, err := tx.ExecContext(ctx, "DELETE FROM erasing WHERE user = ?", int64(id)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}); err != nil {
 		return err
 	}
@@ -87,7 +102,7 @@ func (db *DB) eraseHistory(ctx context.Context, id presence.UserID) error {
 
 // eraseFromLog strips entries under the floor too: they may wait a while for
 // the keeper.
-func (db *DB) eraseFromLog(ctx context.Context, id presence.UserID) error {
+func (db *DB) eraseFromLog(ctx context.Context, out func(r *row) bool) error {
 	after, more := int64(0), true
 	for more {
 		if err := db.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -98,7 +113,7 @@ func (db *DB) eraseFromLog(ctx context.Context, id presence.UserID) error {
 				return err
 			}
 			after = entries[len(entries)-1].id
-			_, err = stripEntries(ctx, tx, entries, func(r *row) bool { return r.user == id })
+			_, err = stripEntries(ctx, tx, entries, out)
 			return err
 		}); err != nil {
 			return err
@@ -133,26 +148,6 @@ func (db *DB) eraseFromRun(ctx context.Context, id presence.UserID, run int64) e
 			more = lost > 0
 			return err
 		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// finishErasing does what a crash in Erase left undone.
-func (db *DB) finishErasing(ctx context.Context) error {
-	var ids []presence.UserID
-	if err := scanAll(ctx, db.read, func(rs *sql.Rows) error {
-		var id int64
-		err := rs.Scan(&id)
-		ids = append(ids, presence.UserID(id))
-		return err
-	}, "SELECT user FROM erasing"); err != nil {
-		return err
-	}
-	for _, id := range slices.Compact(ids) {
-		db.history.forget(id)
-		if err := db.eraseHistory(ctx, id); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"slices"
 
 	"github.com/kith-nearby/kith/presence"
 	"github.com/kith-nearby/kith/store"
@@ -45,7 +47,14 @@ func (db *DB) Friends(ctx context.Context, id presence.UserID) (u store.User, al
 func (db *DB) Friend(ctx context.Context, id, friend presence.UserID) (f presence.Friendship, err error) {
 	err = db.snapshot(ctx, func(tx *sql.Tx) error {
 		f, err = oneFriendship(ctx, tx, id, friend)
-		return err
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		f = presence.Friendship{Friend: friend}
+		if err := tx.QueryRowContext(ctx, "SELECT value FROM counter WHERE name = 'rev'").Scan(&f.Rev); err != nil {
+			return err
+		}
+		return store.ErrNotFound
 	})
 	return f, err
 }
@@ -86,7 +95,8 @@ func (db *DB) Requests(ctx context.Context, id presence.UserID, limit int) (all 
 			all = append(all, public)
 			return err
 		}, `SELECT u.public FROM request r JOIN user u ON u.id = r.asker
-			WHERE r.asked = ? ORDER BY r.id LIMIT ?`, int64(id), max(limit, 0))
+			WHERE r.asked = ? ORDER BY r.id DESC LIMIT ?`, int64(id), max(limit, 0))
 	})
+	slices.Reverse(all)
 	return all, err
 }

@@ -15,10 +15,11 @@ type history struct {
 	freezing *recent // is being written as a run; nil = none
 
 	// Only under the writer lock:
-	marks   *marks
-	runs    []run
-	nextLog int64 // id of the next log entry
-	unsure  bool  // a commit failed, so an entry nextLog may be there or not
+	marks     *marks
+	displaced bitset // who may have displaced rows; see displaced.go
+	runs      []run
+	nextLog   int64 // id of the next log entry
+	unsure    bool  // a commit failed, so an entry nextLog may be there or not
 }
 
 // runState is what a run is good for.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,7 +85,7 @@ func TestQ3_MarksBoundEveryRow(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, page.Rows, 100)
 			for _, row := range page.Rows {
-				require.False(t, db.history.marks.raise(deviceHash(id, row.Device), row.Fix.TS), "a stored row must not be taken for new")
+				require.False(t, db.history.marks.raise(deviceHash(id, row.Device), row.Fix.Stamp()), "a stored row must not be taken for new")
 			}
 		}
 	}
@@ -122,6 +123,7 @@ func TestQ5_ErasedWhileRunsAreWritten(t *testing.T) {
 		ids := fillRuns(t, db, 4, 200+round*7)
 		_, err := db.Erase(t.Context(), ids[1])
 		require.NoError(t, err)
+		require.NoError(t, db.EraseHistory(t.Context(), ids[1]))
 		require.Zero(t, countOf(t, db, ids[1]))
 		settled(t, db)
 		require.Zero(t, countOf(t, db, ids[1]))
@@ -154,14 +156,19 @@ func TestS6_EraseIsFinishedAfterACrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kith.db")
 	db := openAt(t, path, tiny)
 	ids := fillRuns(t, db, 3, 300)
-	var friends []presence.UserID
-	require.NoError(t, db.eraseIdentity(t.Context(), ids[0], &friends)) // and here it crashes
+	require.NoError(t, db.change(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		_, err := eraseIdentity(ctx, tx, ids[0])
+		db.history.forget(ids[0])
+		return err
+	})) // and here it crashes
 	require.NotZero(t, countOf(t, db, ids[0]), "rows are still in the file")
 	require.Zero(t, countRows(t, db, ids[0]), "and nobody sees them")
 	require.NoError(t, db.Close())
 	db = openAt(t, path, tiny)
+	require.Zero(t, countRows(t, db, ids[0]), "nor after a restart")
+	require.Eventually(t, func() bool { return count(t, db, "SELECT count(*) FROM erasing") == 0 }, 10*time.Second, time.Millisecond,
+		"it is finished without being asked")
 	require.Zero(t, countOf(t, db, ids[0]))
-	require.Zero(t, count(t, db, "SELECT count(*) FROM erasing"))
 	require.Equal(t, 100, countRows(t, db, ids[1]))
 }
 
@@ -195,6 +202,7 @@ func TestS6_NothingIsLeftInTheFiles(t *testing.T) {
 	settled(t, db)
 	_, err = db.Erase(t.Context(), u.ID)
 	require.NoError(t, err)
+	require.NoError(t, db.EraseHistory(t.Context(), u.ID))
 	for _, what := range [][]byte{[]byte(name), []byte("the-device-to-look-for"), secret} {
 		require.False(t, found(what))
 	}
@@ -291,4 +299,93 @@ func TestQueriesReadOnlyTheUsersPacks(t *testing.T) {
 			return err
 		}, "EXPLAIN QUERY PLAN "+query, args...))
 	}
+}
+
+// TestS6_AnEraseThatIsCutGoesOn: the caller's time ends while others write, and
+// nobody asks again.
+func TestS6_AnEraseThatIsCutGoesOn(t *testing.T) {
+	db := openNew(t, tiny)
+	ids := fillRuns(t, db, 3, 300)
+	settled(t, db)
+	_, err := db.Erase(t.Context(), ids[0])
+	require.NoError(t, err)
+	require.NoError(t, db.acquire(t.Context())) // somebody writes for long
+	require.Zero(t, countRows(t, db, ids[0]))
+	cut, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, db.EraseHistory(cut, ids[0]), context.DeadlineExceeded)
+	id, err := db.Erasing(t.Context(), "fill-0")
+	require.NoError(t, err)
+	require.Equal(t, ids[0], id)
+	db.unlock()
+	require.Eventually(t, func() bool {
+		_, err := db.Erasing(t.Context(), "fill-0")
+		return errors.Is(err, store.ErrNotFound)
+	}, 10*time.Second, time.Millisecond)
+	require.Zero(t, countOf(t, db, ids[0]))
+	require.Equal(t, 100, countRows(t, db, ids[1]))
+}
+
+// TestS6_AnEraseThatFailsGoesOn: a fault of the file is said to who waits, and is
+// over by itself.
+func TestS6_AnEraseThatFailsGoesOn(t *testing.T) {
+	db := openNew(t, tiny)
+	ids := fillRuns(t, db, 3, 300)
+	settled(t, db)
+	must := func(query string) {
+		require.NoError(t, db.change(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, query)
+			return err
+		}))
+	}
+	must("CREATE TRIGGER fault BEFORE DELETE ON erasing BEGIN SELECT RAISE(ABORT, 'a fault'); END")
+	_, err := db.Erase(t.Context(), ids[0])
+	require.NoError(t, err)
+	require.ErrorContains(t, db.EraseHistory(t.Context(), ids[0]), "a fault")
+	must("DROP TRIGGER fault")
+	require.Eventually(t, func() bool { return db.EraseHistory(t.Context(), ids[0]) == nil }, 10*time.Second, time.Millisecond)
+	require.Zero(t, countOf(t, db, ids[0]))
+}
+
+// TestQ7_DisplacedRowsAreKnownAfterARestart: their keys do not say where they are.
+func TestQ7_DisplacedRowsAreKnownAfterARestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kith.db")
+	db := openAt(t, path, tiny)
+	ids := fillRuns(t, db, 2, 20)
+	send := func(db *DB, server presence.Millis) {
+		for n := range 100 {
+			b := testBatch(ids[0], n+1000)
+			b.Fixes[0].Sent = b.Fixes[0].TS + 80_000
+			b.Fixes[0].TS += server
+			require.NoError(t, db.Append(t.Context(), []*presence.Batch{b}))
+		}
+	}
+	send(db, 0)
+	settled(t, db)
+	require.NoError(t, db.Close())
+	db = openAt(t, path, tiny)
+	for _, server := range []presence.Millis{1, 5000, 80_000} {
+		send(db, server)
+		require.Equal(t, 110, countRows(t, db, ids[0]))
+	}
+	require.Equal(t, 100, count(t, db, "SELECT count(*) FROM displaced"))
+	_, err := db.Prune(t.Context(), 1<<60, 1000)
+	require.NoError(t, err)
+	require.Zero(t, count(t, db, "SELECT count(*) FROM displaced"), "they go with their rows")
+	send(db, 0)
+	_, err = db.Erase(t.Context(), ids[0])
+	require.NoError(t, err)
+	require.NoError(t, db.EraseHistory(t.Context(), ids[0]))
+	require.Zero(t, count(t, db, "SELECT count(*) FROM displaced"))
+}
+
+func TestCountersAreKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kith.db")
+	db := openAt(t, path, Options{})
+	_, err := db.Raise(t.Context(), store.Sessions, 12)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	got, err := openAt(t, path, Options{}).Raise(t.Context(), store.Sessions, 3)
+	require.NoError(t, err)
+	require.EqualValues(t, 12, got)
 }

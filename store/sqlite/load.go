@@ -32,6 +32,9 @@ func (db *DB) loadHistory(ctx context.Context) error {
 		return fmt.Errorf("marks: %w", err)
 	}
 	clear(h.marks.dirty)
+	if err := db.loadDisplaced(ctx); err != nil {
+		return fmt.Errorf("displaced: %w", err)
+	}
 	if err := db.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE run SET state = ? WHERE state = ?", dropped, building)
 		return err

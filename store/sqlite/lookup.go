@@ -34,16 +34,20 @@ func newLookup(db *DB, rows []row) *lookup {
 }
 
 func (l *lookup) known(ctx context.Context, r *row, device uint64) (bool, error) {
-	p := r.place()
-	hash := p.hash(device)
-	if l.pending.find(p, hash) != nil {
+	k := r.key()
+	hash := k.hash(device)
+	if l.pending.find(k, hash) != nil {
 		return true, nil
 	}
 	for _, t := range l.db.history.tables() {
-		if t.find(p, hash) != nil {
+		if t.find(k, hash) != nil {
 			return true, nil
 		}
 	}
+	if there, err := l.db.isDisplaced(ctx, k); there || err != nil {
+		return there, err
+	}
+	p := k.place()
 	for i := range l.db.history.runs {
 		run := &l.db.history.runs[i]
 		if !run.span.holds(p.ts) {

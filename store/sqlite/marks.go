@@ -8,8 +8,8 @@ import (
 )
 
 // marks says of most rows, without any look-up, that they are new. A slot holds
-// an upper bound of the ts of all rows of the devices that hash to it; a row
-// above it cannot be in the store. Sharing a slot, an erase and a prune leave
+// an upper bound of the stamps of all rows of the devices that hash to it; a row
+// above it cannot be in the store, since its stamp is part of what names it. Sharing a slot, an erase and a prune leave
 // bounds that are too high, which costs a look-up and is never wrong.
 type marks struct {
 	slots []presence.Millis
@@ -31,22 +31,22 @@ func newMarks(parts int) *marks {
 	return m
 }
 
-// raise makes the bound of a device at least ts. It says whether ts was above
-// it, so that a row with that ts is provably new.
-func (m *marks) raise(device uint64, ts presence.Millis) bool {
+// raise makes the bound of a device at least stamp. It says whether stamp was
+// above it, so that a row with that stamp is provably new.
+func (m *marks) raise(device uint64, stamp presence.Millis) bool {
 	i := device & uint64(len(m.slots)-1)
-	if ts <= m.slots[i] {
+	if stamp <= m.slots[i] {
 		return false
 	}
-	m.slots[i] = ts
+	m.slots[i] = stamp
 	m.dirty[i/partSlots] = true
 	return true
 }
 
 func (m *marks) encode(part int) []byte {
 	b := make([]byte, 0, partSlots*8)
-	for _, ts := range m.slots[part*partSlots : (part+1)*partSlots] {
-		b = binary.LittleEndian.AppendUint64(b, uint64(ts))
+	for _, stamp := range m.slots[part*partSlots : (part+1)*partSlots] {
+		b = binary.LittleEndian.AppendUint64(b, uint64(stamp))
 	}
 	return b
 }

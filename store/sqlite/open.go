@@ -89,6 +89,7 @@ type DB struct {
 
 	history     history
 	keeper      keeper
+	eraser      eraser
 	checkpoints checkpointer
 	cancel      context.CancelFunc // ends the goroutines
 }
@@ -99,8 +100,8 @@ var (
 )
 
 // Open opens the database at path, which may be written "sqlite:PATH", and
-// creates it if there is none (its folder must exist). It finishes what a crash
-// left undone. Errors wrap ErrLocked, ErrNotDB, ErrNewer, ErrFull or ErrAccess
+// creates it if there is none (its folder must exist). What a crash left undone is
+// finished, erases in the background. Errors wrap ErrLocked, ErrNotDB, ErrNewer, ErrFull or ErrAccess
 // where that is the matter.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	o = o.withDefaults()
@@ -126,6 +127,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, opening(path, err)
 	}
 	db.keeper.start(background, db)
+	db.eraser.start(background, db)
 	return db, nil
 }
 
@@ -154,9 +156,6 @@ func (db *DB) open(ctx, background context.Context) (err error) {
 	if err := db.loadHistory(ctx); err != nil {
 		return fmt.Errorf("load history: %w", err)
 	}
-	if err := db.finishErasing(ctx); err != nil {
-		return fmt.Errorf("finish erasing: %w", err)
-	}
 	return nil
 }
 
@@ -168,6 +167,7 @@ func (db *DB) Close() error {
 		close(db.closing)
 		db.cancel()
 		db.keeper.done.Wait()
+		db.eraser.done.Wait()
 		db.lock <- struct{}{} // kept: nobody writes any more
 		_, _ = db.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 		err = db.release()
@@ -178,6 +178,7 @@ func (db *DB) Close() error {
 func (db *DB) release() error {
 	db.cancel()
 	db.keeper.done.Wait()
+	db.eraser.done.Wait()
 	db.checkpoints.done.Wait()
 	var errs []error
 	if db.conn != nil {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/kith-nearby/kith/presence"
@@ -45,13 +46,16 @@ func (db *DB) Do(ctx context.Context, op store.Op, a, b presence.UserID) (out st
 		if p.a, err = byID(ctx, tx, a); err != nil {
 			return err
 		}
-		if p.b, err = byID(ctx, tx, b); err != nil {
-			return err
+		var nobody error
+		if p.b, nobody = byID(ctx, tx, b); nobody != nil && !errors.Is(nobody, store.ErrNotFound) {
+			return nobody
 		}
+		// Also of nobody: who blocks must not take longer to be not found (S5).
+		p.b.ID = b
 		if err := p.load(); err != nil {
 			return err
 		}
-		if p.blocked && op != store.Befriend {
+		if nobody != nil || p.blocked && op != store.Befriend {
 			return store.ErrNotFound
 		}
 		out, err = p.do(op)

@@ -26,6 +26,11 @@ func (db *DB) Prune(ctx context.Context, before presence.Millis, limit int) (int
 			}
 		}
 	}
+	if p.removed < limit { // so nothing older is left
+		if err := db.forgetDisplaced(ctx, "ts < ?", int64(before)); err != nil {
+			return p.removed, err
+		}
+	}
 	return p.removed, db.dropEmptyRuns(ctx)
 }
 
@@ -110,7 +115,7 @@ func (p *pruning) stepLog(ctx context.Context) (more bool, err error) {
 	if err := p.db.settle(ctx); err != nil {
 		return false, err
 	}
-	var lost []place
+	var lost []key
 	last := p.entry
 	if err := p.db.commit(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		floor, err := logFloor(ctx, tx)

@@ -11,12 +11,12 @@ import (
 
 // Query implements store.History.
 func (db *DB) Query(ctx context.Context, q store.HistoryQuery) (store.HistoryPage, error) {
-	from, end := place{user: q.User, ts: math.MinInt64}, place{user: q.User + 1, ts: math.MinInt64}
+	from, end := since(q.User, math.MinInt64), since(q.User+1, math.MinInt64)
 	if q.From != 0 {
 		from.ts = q.From
 	}
 	if q.To != 0 {
-		end = place{user: q.User, ts: q.To}
+		end = since(q.User, q.To)
 	}
 	var after *place
 	if q.Cursor != "" {
@@ -24,7 +24,7 @@ func (db *DB) Query(ctx context.Context, q store.HistoryQuery) (store.HistoryPag
 		if err != nil {
 			return store.HistoryPage{}, err
 		}
-		after = &place{user: q.User, ts: c.TS, device: c.Device, seq: c.Seq}
+		after = &place{user: q.User, ts: c.TS, device: c.Device, seq: c.Seq, stamp: c.Stamp}
 		if after.compare(from) > 0 {
 			from = *after
 		}

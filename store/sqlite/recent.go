@@ -7,13 +7,13 @@ import (
 	"github.com/kith-nearby/kith/presence"
 )
 
-// recent holds rows in memory until they are written as a run: found by place
+// recent holds rows in memory until they are written as a run: found by key
 // and by user. The store does the locking.
 type recent struct {
 	chunks [][]held
 	n      int                       // rows added, removed ones included
 	newest map[presence.UserID]int32 // the user's row added last
-	index  []int32                   // open addressing by hash of place; row number + 1, 0 = free
+	index  []int32                   // open addressing by hash of key; row number + 1, 0 = free
 	lastID int64                     // the log entry of the row added last
 }
 
@@ -23,12 +23,12 @@ type held struct {
 	gone   bool  // removed by an erase or by age
 }
 
-// drop marks a row as gone and wipes what it said. Its place stays, since a
-// flush may be sorting by it meanwhile.
+// drop marks a row as gone and wipes what it said. Its place and key stay, Sent
+// with them, since a flush may be sorting by it meanwhile.
 func (h *held) drop() {
 	h.gone = true
 	f := &h.row.fix
-	f.At, f.Sent, f.Mock = geo.Point{}, 0, false
+	f.At, f.Mock = geo.Point{}, false
 	f.Accuracy, f.Altitude, f.Speed, f.Heading, f.Battery = 0, 0, 0, 0, 0
 }
 
@@ -72,7 +72,7 @@ func (t *recent) grow() {
 
 func (t *recent) enter(i int32) {
 	r := &t.at(i).row
-	slot := t.slot(r.place().hash(deviceHash(r.user, r.device)))
+	slot := t.slot(r.key().hash(deviceHash(r.user, r.device)))
 	for t.index[slot] != 0 {
 		slot = (slot + 1) & (len(t.index) - 1)
 	}
@@ -81,20 +81,20 @@ func (t *recent) enter(i int32) {
 
 func (t *recent) slot(hash uint64) int { return int(hash & uint64(len(t.index)-1)) }
 
-// find returns the row at p, or nil. hash is that of p.
-func (t *recent) find(p place, hash uint64) *held {
+// find returns the row that k names, or nil. hash is that of k.
+func (t *recent) find(k key, hash uint64) *held {
 	for slot := t.slot(hash); t.index[slot] != 0; slot = (slot + 1) & (len(t.index) - 1) {
 		h := t.at(t.index[slot] - 1)
-		if !h.gone && h.row.place() == p {
+		if !h.gone && h.row.key() == k {
 			return h
 		}
 	}
 	return nil
 }
 
-// remove forgets the row at p, if it is there.
-func (t *recent) remove(p place) {
-	if h := t.find(p, p.hash(deviceHash(p.user, p.device))); h != nil {
+// remove forgets the row that k names, if it is there.
+func (t *recent) remove(k key) {
+	if h := t.find(k, k.hash(deviceHash(k.user, k.device))); h != nil {
 		h.drop()
 	}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"math"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -16,17 +17,44 @@ type row struct {
 	fix    presence.Fix
 }
 
-// place is where a row stands in the order of a run. It names a row: two rows
-// with one place are the same row (S4).
+// key names a row: two rows with one key are the same row (S4).
+type key struct {
+	user   presence.UserID
+	stamp  presence.Millis
+	device presence.DeviceID
+	seq    uint64
+}
+
+func (r *row) key() key {
+	return key{user: r.user, stamp: r.fix.Stamp(), device: r.device, seq: r.fix.Seq}
+}
+
+// place is where a row stands in the order of a run. No two rows have the same,
+// but one row, sent twice, may have two: the server's time is in it.
 type place struct {
 	user   presence.UserID
 	ts     presence.Millis
 	device presence.DeviceID
 	seq    uint64
+	stamp  presence.Millis
 }
 
 func (r *row) place() place {
-	return place{user: r.user, ts: r.fix.TS, device: r.device, seq: r.fix.Seq}
+	return place{user: r.user, ts: r.fix.TS, device: r.device, seq: r.fix.Seq, stamp: r.fix.Stamp()}
+}
+
+// place is where the row stands, unless it is displaced.
+func (k key) place() place {
+	return place{user: k.user, ts: k.stamp, device: k.device, seq: k.seq, stamp: k.stamp}
+}
+
+// displaced says whether a row stands at another time than its stamp, because the
+// clock of its device was ahead.
+func (r *row) displaced() bool { return r.fix.Stamp() != r.fix.TS }
+
+// since is before all rows of a user from ts on.
+func since(user presence.UserID, ts presence.Millis) place {
+	return place{user: user, ts: ts, stamp: math.MinInt64}
 }
 
 func (p place) compare(o place) int {
@@ -39,7 +67,10 @@ func (p place) compare(o place) int {
 	if c := strings.Compare(string(p.device), string(o.device)); c != 0 {
 		return c
 	}
-	return cmp.Compare(p.seq, o.seq)
+	if c := cmp.Compare(p.seq, o.seq); c != 0 {
+		return c
+	}
+	return cmp.Compare(p.stamp, o.stamp)
 }
 
 // deviceHash is the same in every process, since marks are stored by it.
@@ -47,9 +78,9 @@ func deviceHash(user presence.UserID, device presence.DeviceID) uint64 {
 	return mix(xxhash.Sum64String(string(device)) ^ mix(uint64(user)))
 }
 
-// hash spreads places; device is the deviceHash of its user and device.
-func (p place) hash(device uint64) uint64 {
-	return mix(device ^ mix(uint64(p.ts)^mix(p.seq)))
+// hash spreads keys; device is the deviceHash of its user and device.
+func (k key) hash(device uint64) uint64 {
+	return mix(device ^ mix(uint64(k.stamp)^mix(k.seq)))
 }
 
 // mix is the finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast

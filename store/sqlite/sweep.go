@@ -14,12 +14,12 @@ type body struct {
 
 // strip returns b without the rows that out picks, and those rows. Without any
 // row left there is nothing to keep, and packer is nil.
-func (b *body) strip(out func(r *row) bool) (kept *packer, lost []place, err error) {
+func (b *body) strip(out func(r *row) bool) (kept *packer, lost []key, err error) {
 	var p packer
 	u := unpack(b.packed)
 	for u.next() {
 		if out(&u.row) {
-			lost = append(lost, u.row.place())
+			lost = append(lost, u.row.key())
 		} else {
 			p.add(&u.row)
 		}
@@ -44,7 +44,7 @@ func bodies(ctx context.Context, tx *sql.Tx, query string, args ...any) (all []b
 }
 
 // stripEntries removes the rows that out picks from log entries.
-func stripEntries(ctx context.Context, tx *sql.Tx, entries []body, out func(r *row) bool) (lost []place, err error) {
+func stripEntries(ctx context.Context, tx *sql.Tx, entries []body, out func(r *row) bool) (lost []key, err error) {
 	for i := range entries {
 		kept, gone, err := entries[i].strip(out)
 		if err != nil {
@@ -97,12 +97,12 @@ func stripPacks(ctx context.Context, tx *sql.Tx, packs []body, out func(r *row) 
 }
 
 // forgetRows takes rows that are no longer in the log out of recent.
-func (h *history) forgetRows(lost []place) {
+func (h *history) forgetRows(lost []key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, p := range lost {
+	for _, k := range lost {
 		for _, t := range h.tables() {
-			t.remove(p)
+			t.remove(k)
 		}
 	}
 }

@@ -11,7 +11,8 @@
 //   - Accept of one who is a friend already is no error; Decline is ErrNotFound.
 //   - A query of a user who does not exist gives an empty page. A Limit out of
 //     range counts as the nearest that is in it.
-//   - Of two rows with one (user, device, seq, ts) the first stays.
+//   - Of two rows with one (user, device, seq, stamp) the first stays, wherever the
+//     second would stand.
 //   - A Seq above 2^63−1 is kept as it is; its order among rows of the same TS
 //     and device is not fixed.
 //   - A context that has ended gives its error, and nothing is changed.

@@ -150,6 +150,12 @@ func testRevOverEnd(t *testing.T, s *fixture) {
 		rises(f.Rev)
 		out = s.do(t, store.Remove, b.ID, a.ID)
 		rises(out.A.Rev, out.B.Rev)
+		for _, w := range []way{{a.ID, b.ID}, {b.ID, a.ID}} {
+			f, err := s.Friend(ctx, w.from, w.to)
+			require.ErrorIs(t, err, store.ErrNotFound)
+			require.GreaterOrEqual(t, f.Rev, last, "what is no more is as late as its end")
+			require.Equal(t, presence.Friendship{Friend: w.to, Rev: f.Rev}, f)
+		}
 		s.do(t, store.Block, a.ID, b.ID)
 		s.do(t, store.Unblock, a.ID, b.ID)
 	}
@@ -209,7 +215,7 @@ func testRequests(t *testing.T, s *fixture) {
 	for _, limit := range []int{0, 1, 4, 5, 100} {
 		got, err := s.Requests(context.Background(), asked.ID, limit)
 		require.NoError(t, err)
-		require.Len(t, got, min(limit, 5))
+		require.Equal(t, append([]presence.PublicID(nil), want[5-min(limit, 5):]...), got, "the newest, oldest first")
 	}
 	s.do(t, store.Decline, asked.ID, askers[1].ID)
 	s.do(t, store.Request, askers[1].ID, asked.ID)
@@ -377,13 +383,16 @@ func (r *modelRun) eraseOne(t *rapid.T) {
 	}
 	id := r.pick(t, "user")
 	_, ok := r.model.users[id]
-	friends, err := r.Erase(context.Background(), id)
+	e, err := r.Erase(context.Background(), id)
 	if !ok {
 		require.ErrorIs(t, err, store.ErrNotFound)
 		return
 	}
 	require.NoError(t, err)
-	require.Equal(t, r.model.erase(id), friends)
+	require.Equal(t, r.model.erase(id), e.Friends)
+	for _, friend := range e.Friends {
+		require.Greater(t, e.Rev, r.revs[way{friend, id}], "S3")
+	}
 	r.create(t)
 }
 

@@ -20,6 +20,7 @@ var historyTests = []test{
 	{"AllFieldsSurvive", testFields},
 	{"S4_EachRowOnceWhateverTheOrder", testOnce},
 	{"S4_TheFirstOfTwoStays", testFirstStays},
+	{"S4_AClockThatIsAhead", testClockAhead},
 	{"S6_RowsOfNobodyAreSkipped", testNobody},
 	{"DevicesAndUsersAreApart", testApart},
 	{"ManyRowsOfOneMoment", testOneMoment},
@@ -146,6 +147,7 @@ func inOrder(a, b store.HistoryRow) int {
 		cmp.Compare(a.Fix.TS, b.Fix.TS),
 		strings.Compare(string(a.Device), string(b.Device)),
 		cmp.Compare(a.Fix.Seq, b.Fix.Seq),
+		cmp.Compare(a.Fix.Stamp(), b.Fix.Stamp()),
 	)
 }
 
@@ -154,7 +156,7 @@ type identity struct {
 	user   presence.UserID
 	device presence.DeviceID
 	seq    uint64
-	ts     presence.Millis
+	stamp  presence.Millis
 }
 
 // twin is history that is too simple to be wrong.
@@ -165,7 +167,7 @@ type twin struct {
 func (w *twin) append(batches []*presence.Batch) {
 	for _, b := range batches {
 		for _, f := range b.Fixes {
-			id := identity{b.User, b.Device, f.Seq, f.TS}
+			id := identity{b.User, b.Device, f.Seq, f.Stamp()}
 			if _, ok := w.rows[id]; !ok {
 				w.rows[id] = f
 			}
@@ -190,6 +192,8 @@ func drawBatches(t *rapid.T, users []presence.UserID) (batches []*presence.Batch
 		b := batch(rapid.SampledFrom(users).Draw(t, "user"), rapid.SampledFrom([]presence.DeviceID{"a", "b", "default"}).Draw(t, "device"))
 		for range rapid.IntRange(0, 12).Draw(t, "fixes") {
 			f := plain(rapid.Uint64Range(0, 6).Draw(t, "seq"), now+presence.Millis(rapid.IntRange(-20, 20).Draw(t, "ts")))
+			// The server's time, what the device sent, or both and they differ.
+			f.Sent = rapid.SampledFrom([]presence.Millis{0, f.TS, f.TS + 3, now + 15, now}).Draw(t, "sent")
 			f.At.Lat = rapid.Int32Range(-900_000_000, 900_000_000).Draw(t, "lat")
 			b.Fixes = append(b.Fixes, f)
 		}
@@ -298,4 +302,54 @@ func testEmptyAppend(t *testing.T, s *fixture) {
 	s.append(t)
 	s.append(t, batch(u.ID, "d"))
 	require.Empty(t, s.all(t, store.HistoryQuery{User: u.ID}))
+}
+
+// testClockAhead sends fixes of a device whose clock is ahead, each several times:
+// the server's time, at which they stand, is another one each time.
+func testClockAhead(t *testing.T, s *fixture) {
+	u, other := s.user(t), s.user(t)
+	var want []store.HistoryRow
+	for seq := range uint64(40) {
+		f := plain(seq, now+presence.Millis(seq)*30_000)
+		f.Sent = f.TS + 90_000
+		want = append(want, store.HistoryRow{Device: "phone", Fix: f})
+	}
+	for _, row := range want {
+		s.append(t, batch(u.ID, "phone", row.Fix), batch(other.ID, "phone", plain(row.Fix.Seq, row.Fix.TS)))
+		again := row.Fix
+		again.TS += 2000
+		s.append(t, batch(u.ID, "phone", again))
+	}
+	requireRows(t, want, s.all(t, store.HistoryQuery{User: u.ID}))
+	// Much later, when the time has come that its clock told.
+	for _, row := range want {
+		again := row.Fix
+		again.TS = again.Sent
+		s.append(t, batch(u.ID, "phone", again))
+	}
+	requireRows(t, want, s.all(t, store.HistoryQuery{User: u.ID}))
+	requireRows(t, want, s.all(t, store.HistoryQuery{User: u.ID, Limit: 7}))
+	requireRows(t, want[:10], s.all(t, store.HistoryQuery{User: u.ID, To: want[10].Fix.TS}))
+
+	// Two rows of one place in the order, apart only by what the device sent.
+	twice := batch(u.ID, "watch", plain(1, now-5), plain(1, now-5), plain(1, now-5))
+	for i := range twice.Fixes {
+		twice.Fixes[i].Sent = now + presence.Millis(i)*100_000
+	}
+	s.append(t, twice, twice)
+	s.append(t, twice)
+	var both []store.HistoryRow
+	for _, f := range twice.Fixes {
+		both = append(both, store.HistoryRow{Device: "watch", Fix: f})
+	}
+	requireRows(t, both, s.all(t, store.HistoryQuery{User: u.ID, To: now, Limit: 1}))
+
+	_, err := s.Prune(context.Background(), now, 100)
+	require.NoError(t, err)
+	s.append(t, twice)
+	requireRows(t, both, s.all(t, store.HistoryQuery{User: u.ID, To: now}))
+	_, err = s.Erase(context.Background(), u.ID)
+	require.NoError(t, err)
+	require.NoError(t, s.EraseHistory(context.Background(), u.ID))
+	require.Len(t, s.all(t, store.HistoryQuery{User: other.ID}), 40)
 }

@@ -18,7 +18,7 @@ type group struct {
 }
 
 var (
-	peopleGroups  = []group{{"users", userTests}, {"friendships", friendshipTests}}
+	peopleGroups  = []group{{"users", userTests}, {"friendships", friendshipTests}, {"counters", counterTests}}
 	historyGroups = []group{{"erase", eraseTests}, {"history", historyTests}, {"pages", pageTests}, {"prune", pruneTests}, {"ends", endTests}}
 )
 
