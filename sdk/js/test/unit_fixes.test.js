@@ -178,6 +178,24 @@ test("J1: a fix refused for the moment goes out again under a new seq, which a l
   assert.equal(w.client.pending, 0);
 });
 
+test("J1: a fix that may be stored already keeps its seq when it is refused for the moment", async () => {
+  const w = fakeClient();
+  await w.open();
+  const seq = w.client.fix(BERLIN);
+  await w.comeBack();
+  const fresh = w.client.fix(BERLIN);
+  w.ws.say({ type: "error", code: "too_many", message: "slower", seq: fresh, temporary: true });
+  assert.equal(w.client.state, "open", "that one was never sent before");
+  w.ws.say({ type: "error", code: "too_many", message: "slower", seq, temporary: true });
+  assert.equal(w.client.state, "waiting");
+  await w.clock.pass(w.take("state").at(-1).retryInMs);
+  await w.welcome();
+  const again = seqs(w.ws.take("fixes"));
+  assert.equal(again[0], seq);
+  assert.ok(again[1] > fresh);
+  assert.equal(w.take("error").length, 2);
+});
+
 test("still: once for the newest word, and not later", async () => {
   const w = fakeClient();
   w.client.still();
@@ -210,6 +228,12 @@ test("the newest acknowledged fix is told again after a reconnect, under the sam
   await w.clock.pass(10_000);
   assert.deepEqual(w.ws.sent.map(({ type }) => type), ["connect"]);
   assert.equal(w.client.pending, 0);
+
+  await w.comeBack();
+  await w.comeBack();
+  assert.deepEqual(w.ws.take("fix"), [fix], "the first one may not have arrived");
+  w.ws.say({ type: "error", code: "too_many", message: "slower", seq, temporary: true });
+  assert.deepEqual([w.client.state, w.client.pending], ["open", 0], "it is in history, so nothing is lost");
 
   await w.comeBack();
   w.ws.say({ type: "ack", seq });

@@ -85,6 +85,33 @@ test("J1: a fix that waits to be repeated is kept under the seq that it has", as
   assert.deepEqual((await storage.load("alice", "default")).fixes.map((fix) => fix.seq), [again.seq]);
 });
 
+test("J1: a new seq is stored before it is used, and what comes meanwhile waits behind it", async () => {
+  const inner = fresh();
+  let release = null;
+  const storage = {
+    load: (...args) => inner.load(...args),
+    async save(user, device, change) {
+      if (change.remove.length > 0) await new Promise((resolve) => (release = resolve));
+      await inner.save(user, device, change);
+    },
+  };
+  const w = await stored(storage);
+  await welcome(w);
+  const seq = w.client.fix(BERLIN);
+  sent(w);
+  for (let i = 0; i < 50; i++) await settle();
+  w.ws.say({ type: "error", seq, code: "too_many", message: "slower", temporary: true });
+  await w.clock.pass(2000);
+  const next = w.client.fix(BERLIN);
+  for (let i = 0; i < 50; i++) await settle();
+  assert.deepEqual(sent(w), []);
+  release();
+  for (let i = 0; i < 50; i++) await settle();
+  const [again, last] = sent(w).map((fix) => fix.seq);
+  assert.ok(again > seq && next > again);
+  assert.equal(last, next);
+});
+
 test("J1: users and devices are kept apart", async () => {
   const storage = fresh();
   const phone = await stored(storage, { device: "phone" });
