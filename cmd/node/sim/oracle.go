@@ -31,10 +31,17 @@ type Fault struct {
 	At     time.Duration // since the start
 }
 
-// verdict is a fault that goes on, so that it is counted once.
+// verdict is what may be wrong about a friend.
 type verdict struct {
 	friend int32
 	kind   kind
+}
+
+// suspicion is a fault that goes on. It is counted once it has gone on for as
+// long as a message may be under way.
+type suspicion struct {
+	since   time.Duration
+	counted bool
 }
 
 // oracle knows where everybody is, and judges what they are shown.
@@ -43,14 +50,14 @@ type oracle struct {
 	index     map[string]int32
 	outsiders map[string]bool // friends of people who are not simulated
 	tracks    []*track
-	began     int64         // unix milliseconds
-	tolerance time.Duration // the longest that a message may be under way
+	began     int64 // unix milliseconds
+	lag       lag
 	grace     time.Duration // the node's presence.offline_grace
 	tell      func(kind, Fault)
 	judged    func(pairs int)
 
 	// Of the judge alone.
-	going []map[verdict]bool // by viewer
+	going []map[verdict]suspicion // by viewer
 	mine  []vector
 	other []vector
 	view  map[int32]seen
@@ -65,13 +72,13 @@ type seen struct {
 func newOracle(p *Population, outsiders []string, tolerance, grace time.Duration) *oracle {
 	o := &oracle{
 		people: p, index: make(map[string]int32, len(p.People)), outsiders: map[string]bool{},
-		tolerance: tolerance, grace: grace, view: map[int32]seen{},
-		going: make([]map[verdict]bool, len(p.People)),
+		lag: lag{least: tolerance}, grace: grace, view: map[int32]seen{},
+		going: make([]map[verdict]suspicion, len(p.People)),
 	}
 	for i := range p.People {
 		o.index[p.People[i].Name] = int32(i)
 		o.tracks = append(o.tracks, &track{})
-		o.going[i] = map[verdict]bool{}
+		o.going[i] = map[verdict]suspicion{}
 	}
 	for _, name := range outsiders {
 		o.outsiders[name] = true
@@ -85,16 +92,20 @@ func (o *oracle) fault(k kind, why string, viewer int32, friend string, now time
 
 // judge compares one person's view, taken at a time, with who must be in it and
 // who must not (M2). The view was taken before this call: whatever was reported
-// since then makes it more lenient.
-func (o *oracle) judge(a int32, view map[int32]seen, now time.Duration) {
-	before := now - o.tolerance
+// since then makes it more lenient. What is wrong counts once it has lasted; at
+// rest it counts at once.
+func (o *oracle) judge(a int32, view map[int32]seen, now time.Duration, rest bool) {
 	t := o.tracks[a]
 	t.mu.Lock()
+	o.lag.note(now, t.waiting(now))
+	wait := o.lag.allow(now)
+	before := now - wait
 	sure := t.surely(before)
 	radius, exit := t.radius, t.exit
 	o.mine = t.possible(before, o.mine[:0])
 	t.mu.Unlock()
 	if !sure {
+		clear(o.going[a])
 		return
 	}
 	inner, outer := chordOf(radius-slop), chordOf(exit+slop)
@@ -104,13 +115,19 @@ func (o *oracle) judge(a int32, view map[int32]seen, now time.Duration) {
 		o.judged(pairs)
 		for k := range kinds {
 			v := verdict{b, k}
-			switch {
-			case found != k:
+			if found != k {
 				delete(o.going[a], v)
-			case !o.going[a][v]:
-				o.going[a][v] = true
+				continue
+			}
+			s, goes := o.going[a][v]
+			if !goes {
+				s.since = now
+			}
+			if !s.counted && (rest || now-s.since >= wait) {
+				s.counted = true
 				o.fault(k, why, a, o.people.People[b].Name, now)
 			}
+			o.going[a][v] = s
 		}
 	}
 }

@@ -34,6 +34,7 @@ func (w *twin) play() {
 		w.report(int32(i)) // a position in each session
 	}
 	w.run(w.now + time.Minute)
+	w.rest = true
 	for i := range people {
 		w.judge(int32(i))
 	}
@@ -107,14 +108,21 @@ func TestOracle_CountsAFaultOnce(t *testing.T) {
 	require.Empty(t, w.faults)
 	view := w.people[0].view
 	w.people[0].view = map[int32]seen{}
-	for range 3 {
+	w.judge(0)
+	w.people[0].view = view
+	w.run(w.now + time.Second)
+	w.judge(0)
+	require.Empty(t, w.faults, "what passes is no fault")
+	w.people[0].view = map[int32]seen{}
+	for range 8 {
 		w.judge(0)
+		w.run(w.now + time.Second)
 	}
 	require.Len(t, w.faults, 1)
-	require.Equal(t, Fault{Kind: "missing", Why: "is near and not shown", Viewer: "ada", Friend: "adam", At: 20 * time.Second}, w.faults[0])
+	require.Equal(t, Fault{Kind: "missing", Why: "is near and not shown", Viewer: "ada", Friend: "adam", At: 23 * time.Second}, w.faults[0])
 	w.people[0].view = view
 	w.judge(0)
-	w.people[0].view = map[int32]seen{}
+	w.people[0].view, w.rest = map[int32]seen{}, true
 	w.judge(0)
-	require.Len(t, w.faults, 2, "it was away in between")
+	require.Len(t, w.faults, 2, "it was away in between, and at rest it counts at once")
 }

@@ -81,7 +81,7 @@ func (p *person) onConnected(m kith.Connected) {
 func (p *person) onClosed(err error) {
 	p.track.mu.Lock()
 	now := p.sim.now()
-	p.track.disconnect(now, now-p.sim.cfg.Tolerance, !errors.Is(err, errNoNetwork))
+	p.track.disconnect(now, now-p.sim.oracle.lag.allow(now), !errors.Is(err, errNoNetwork))
 	p.track.mu.Unlock()
 	var closed websocket.CloseError
 	if errors.As(err, &closed) {
@@ -93,7 +93,11 @@ func (p *person) onAck(m kith.Ack) {
 	t := p.sim.tally
 	p.track.mu.Lock()
 	defer p.track.mu.Unlock()
-	p.track.ack(m.Seq, p.sim.now(), func(took time.Duration) { t.record(t.ack, took) })
+	now := p.sim.now()
+	p.track.ack(m.Seq, now, func(took time.Duration) {
+		t.record(t.ack, took)
+		p.sim.oracle.lag.note(now, took)
+	})
 }
 
 func (p *person) onError(e *kith.ServerError) {
@@ -118,7 +122,11 @@ func (p *person) onFriends(m kith.Friends) {
 		t.count(t.gone, m.Gone[i].Reason)
 	}
 	if p.sim.cfg.Judge {
-		p.viewer.receive(m, p.sim.now(), func(took time.Duration) { t.record(t.push, took) })
+		now := p.sim.now()
+		p.viewer.receive(m, now, func(took time.Duration) {
+			t.record(t.push, took)
+			p.sim.oracle.lag.note(now, took)
+		})
 	}
 }
 

@@ -15,6 +15,8 @@ type viewer struct {
 	person int32
 	last   map[int32]int // by friend, the mark that was shown last
 	quiet  time.Duration // since when this person has neither connected nor reported
+	before time.Duration // since when what was sent may be under way
+	wait   time.Duration
 	mine   []vector
 	other  []vector
 }
@@ -28,10 +30,12 @@ func newViewer(o *oracle, person int32) *viewer {
 func (v *viewer) receive(m kith.Friends, now time.Duration, push func(time.Duration)) {
 	o := v.oracle
 	t := o.tracks[v.person]
+	// What is received cannot be looked at again later, so it gets more time.
+	v.before, v.wait = now-3*o.lag.allow(now), o.lag.allow(now)
 	t.mu.Lock()
 	v.mine = v.mine[:0]
-	if t.settled(now-o.tolerance, moving) >= 0 { // else it may be where it was before the run
-		v.mine = t.possible(now-o.tolerance, v.mine)
+	if t.settled(v.before, moving) >= 0 { // else it may be where it was before the run
+		v.mine = t.possible(v.before, v.mine)
 	}
 	radius, exit, unsure := t.radius, t.exit, t.unsure
 	v.quiet = t.since
@@ -138,11 +142,11 @@ func degreesOf(step, distance float64) float64 {
 // gone checks the reason for which a friend leaves the view.
 func (v *viewer) gone(b int32, reason string, radius float64, now time.Duration) {
 	o := v.oracle
-	before := now - o.tolerance
+	before := v.before
 	t := o.tracks[b]
 	t.mu.Lock()
 	sure, open, since := t.surely(before), t.open, t.since
-	early := !open && t.steady && !t.unsure && now-since < o.grace-o.tolerance
+	early := !open && t.steady && !t.unsure && now-since < o.grace-v.wait
 	v.other = t.possible(before, v.other[:0])
 	t.mu.Unlock()
 	delete(v.last, b)

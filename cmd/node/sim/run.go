@@ -29,7 +29,7 @@ type Config struct {
 
 	// Judge lets the oracle check what is received.
 	Judge     bool
-	Tolerance time.Duration // the longest that a message may be under way
+	Tolerance time.Duration // the longest that a message may be under way; twice the worst of the last minute, if that is more
 	Grace     time.Duration // the node's presence.offline_grace
 	Outsiders []string      // friends of people, who are not simulated
 }
@@ -80,7 +80,6 @@ type Sim struct {
 	plan    schedule
 	began   time.Time
 	next    int32 // whose view is judged next
-	blind   time.Duration
 	lastRun time.Duration
 }
 
@@ -109,7 +108,6 @@ func (s *Sim) wall(now time.Duration) time.Time { return s.began.Add(now) }
 const (
 	beat       = 20 * time.Millisecond // how often it looks what is due
 	judgeFor   = 4 * time.Millisecond  // of each beat
-	blindAfter = time.Second           // a beat this late says that the machine is too busy to judge
 	restWithin = 40 * time.Second      // for reconnects and acknowledgements at the end: a client waits up to 20 s
 )
 
@@ -205,18 +203,15 @@ func (s *Sim) planLoss(now time.Duration, person int32) {
 }
 
 // judge lets the oracle look at some views, in turn. When this goroutine itself
-// comes too late, messages may have waited as long, and it looks away for a
-// while.
+// comes late, messages may have waited as long.
 func (s *Sim) judge(now time.Duration) {
-	if now-s.lastRun > blindAfter {
-		s.blind = now + s.cfg.Tolerance
-	}
+	s.oracle.lag.note(now, now-s.lastRun)
 	s.lastRun = now
-	if !s.cfg.Judge || now < s.blind {
+	if !s.cfg.Judge {
 		return
 	}
 	for range s.people {
-		s.judgeOne(s.next)
+		s.judgeOne(s.next, false)
 		s.next = (s.next + 1) % int32(len(s.people))
 		if s.now()-now > judgeFor {
 			return
@@ -224,7 +219,7 @@ func (s *Sim) judge(now time.Duration) {
 	}
 }
 
-func (s *Sim) judgeOne(i int32) {
+func (s *Sim) judgeOne(i int32, rest bool) {
 	o := s.oracle
 	now := s.now()
 	clear(o.view)
@@ -233,7 +228,7 @@ func (s *Sim) judgeOne(i int32) {
 			o.view[b] = seen{f.TS, spotAt(f.Lat, f.Lng)}
 		}
 	}
-	o.judge(i, o.view, now)
+	o.judge(i, o.view, now, rest)
 }
 
 // rest waits until everybody is connected and everything acknowledged and
@@ -254,10 +249,10 @@ func (s *Sim) rest() (unsettled int) {
 			next = s.now() + time.Second
 		}
 	}
-	for quiet := s.now() + s.cfg.Tolerance + beat; s.now() < quiet; <-tick.C {
+	for quiet := s.now() + s.oracle.lag.allow(s.now()) + beat; s.now() < quiet; <-tick.C {
 	}
 	for i := range s.people {
-		s.judgeOne(int32(i))
+		s.judgeOne(int32(i), true)
 	}
 	return unsettled
 }

@@ -89,6 +89,20 @@ func (t *track) ack(seq uint64, now time.Duration, each func(took time.Duration)
 	}
 }
 
+// waiting is how long the oldest fix has waited for its acknowledgement that was
+// sent on the connection that there is.
+func (t *track) waiting(now time.Duration) time.Duration {
+	if !t.open || t.unsure {
+		return 0
+	}
+	for i := t.bound; i < t.n; i++ {
+		if m := t.at(i); m.acked == 0 && m.is != limbo && m.socket == t.socket {
+			return now - m.sent
+		}
+	}
+	return 0
+}
+
 // refuse notes that a fix was refused, at least for the moment.
 func (t *track) refuse(seq uint64) {
 	for i := t.bound; i < t.n; i++ {

@@ -17,6 +17,7 @@ type twin struct {
 	random *rand.Rand
 	oracle *oracle
 	faults []Fault
+	rest   bool
 	pairs  int
 	lie    string
 
@@ -320,4 +321,4 @@ func (w *twin) send(i int32, do func()) {
 	})
 }
 
-func (w *twin) judge(i int32) { w.oracle.judge(i, w.people[i].view, w.now) }
+func (w *twin) judge(i int32) { w.oracle.judge(i, w.people[i].view, w.now, w.rest) }
