@@ -20,6 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// testrun:needs chromium
+// testrun:needs node
+// testrun:needs npm
+
 // browser is a headless Chromium of one test. There is one at a time: tests with
 // a browser are not parallel.
 type browser struct {

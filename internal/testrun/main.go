@@ -94,18 +94,22 @@ func startAll(ctx context.Context, out io.Writer, dir string, ci bool) (env []st
 	if err != nil {
 		return nil, stop, err
 	}
+	for _, t := range tools {
+		if !asked[t.program] {
+			continue
+		}
+		if have := obtain(ctx, out, t.program, t.packages); !have && ci {
+			return nil, stop, fmt.Errorf("tests run %s, and it is not installed", t.program)
+		}
+	}
 	for _, s := range services {
 		if !asked[s.variable] || os.Getenv(s.variable) != "" {
 			continue
 		}
-		if find(s.program) == "" {
-			install(ctx, out, s.packages...)
-		}
-		if find(s.program) == "" {
+		if !obtain(ctx, out, s.program, s.packages) {
 			if ci {
 				return nil, stop, fmt.Errorf("tests ask for %s, and %s is not installed", s.variable, s.program)
 			}
-			fmt.Fprintf(out, "%s is not installed: tests that need it are skipped\n", s.program)
 			continue
 		}
 		p, url, err := s.start(ctx, filepath.Join(dir, s.program))
@@ -117,6 +121,18 @@ func startAll(ctx context.Context, out io.Writer, dir string, ci bool) (env []st
 		fmt.Fprintf(out, "started %s for the tests\n", s.program)
 	}
 	return env, stop, nil
+}
+
+// obtain reports whether a program is there, after trying to install it.
+func obtain(ctx context.Context, out io.Writer, program string, packages []string) bool {
+	if find(program) == "" {
+		install(ctx, out, packages...)
+	}
+	if find(program) == "" {
+		fmt.Fprintf(out, "%s is not installed: tests that need it are skipped\n", program)
+		return false
+	}
+	return true
 }
 
 // goTest runs go with args and reports on it; ok says that all passed.

@@ -32,6 +32,23 @@ var services = []service{
 	{"KITH_TEST_POSTGRES", "postgres", []string{"postgresql"}, startPostgres},
 }
 
+// tool is a program that tests run themselves. A test file asks for it by a
+// comment: testrun:needs and the program.
+type tool struct {
+	program  string
+	packages []string // Debian's packages that have it
+}
+
+var tools = []tool{
+	{"chromium", []string{"chromium"}},
+	{"node", []string{"nodejs"}},
+	{"npm", []string{"npm"}},
+	{"curl", []string{"curl"}},
+}
+
+// marker is how a test file asks for t.
+func (t tool) marker() string { return "testrun:needs " + t.program }
+
 // find returns the path of a program, "" if it is not installed. Debian keeps
 // PostgreSQL's out of PATH.
 func find(program string) string {
@@ -45,7 +62,7 @@ func find(program string) string {
 	return slices.Max(paths)
 }
 
-// askedFor returns which variables the test files below root name.
+// askedFor returns which variables and tools the test files below root name.
 func askedFor(root fs.FS) (map[string]bool, error) {
 	asked := map[string]bool{}
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
@@ -64,6 +81,11 @@ func askedFor(root fs.FS) (map[string]bool, error) {
 		for _, s := range services {
 			if strings.Contains(string(text), s.variable) {
 				asked[s.variable] = true
+			}
+		}
+		for _, t := range tools {
+			if strings.Contains(string(text), t.marker()) {
+				asked[t.program] = true
 			}
 		}
 		return nil

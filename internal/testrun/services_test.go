@@ -141,6 +141,21 @@ func TestRun_fails_if_a_service_cannot_be_had_in_CI(t *testing.T) {
 	require.Contains(t, out.String(), "tests that need it are skipped")
 }
 
+func TestRun_fails_if_a_tool_cannot_be_had_in_CI(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("a_test.go", []byte("package a // "+tools[0].marker()), 0o600))
+	t.Setenv("PATH", "")
+	var out strings.Builder
+	_, stop, err := startAll(t.Context(), &out, t.TempDir(), true)
+	stop()
+	require.ErrorContains(t, err, "tests run chromium, and it is not installed")
+
+	_, stop, err = startAll(t.Context(), &out, t.TempDir(), false)
+	stop()
+	require.NoError(t, err)
+	require.Contains(t, out.String(), "chromium is not installed: tests that need it are skipped")
+}
+
 func TestRun_takes_a_service_that_is_given(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("a_test.go", []byte("package a // KITH_TEST_REDIS"), 0o600))

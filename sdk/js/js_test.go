@@ -11,6 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// testrun:needs chromium
+// testrun:needs node
+// testrun:needs npm
+
 // needNode skips where there is no Node.js; CI must have it.
 func needNode(t *testing.T) {
 	t.Helper()

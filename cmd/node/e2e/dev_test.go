@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// testrun:needs curl
+
 // TestE8_Dev starts what `make run` starts, runs the commands that it prints as
 // they are printed, and ends it as Ctrl-C does.
 func TestE8_Dev(t *testing.T) {
