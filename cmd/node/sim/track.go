@@ -147,10 +147,10 @@ func (t *track) disconnect(now, before time.Duration, reached bool) {
 	t.open, t.trying = false, false
 }
 
-// surely reports whether the server has had this person, with a position, since
-// before.
+// surely reports whether the server has had this person since before, at
+// positions that are remembered.
 func (t *track) surely(before time.Duration) bool {
-	return t.open && !t.unsure && t.since <= before && t.located != 0 && t.located <= before
+	return t.open && !t.unsure && t.since <= before && t.located != 0 && t.located <= before && t.settled(before, moving) >= 0
 }
 
 // absent reports whether the server has had no connection of this person since

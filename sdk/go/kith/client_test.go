@@ -349,3 +349,54 @@ func TestPingsTokensAndCommands(t *testing.T) {
 	<-over
 	require.Eventually(t, func() bool { return c.Stats().Connections == 2 }, patience, 5*time.Millisecond)
 }
+
+func TestL2_ResendSendsAgainWhatIsNotAcknowledged(t *testing.T) {
+	acks := make(chan Ack, 2)
+	s := serve(t, func(p *peer) {
+		p.welcome()
+		first := p.expect("fix")
+		p.say(`{"type":"ack","seq":%.0f,"next_s":30}`, first["seq"])
+		second := p.expect("fix")
+		again := p.expect("fix")
+		if again["seq"] != second["seq"] || again["ts"] != second["ts"] {
+			t.Errorf("want %v again, got %v", second, again)
+		}
+		p.say(`{"type":"ack","seq":%.0f}`, again["seq"])
+		p.linger()
+	})
+	c := start(t, s, Options{OnAck: func(m Ack) { acks <- m }})
+	seq, err := c.Fix(Fix{})
+	require.NoError(t, err)
+	require.Equal(t, Ack{Seq: seq, NextS: 30}, <-acks)
+	c.Resend()
+	seq, err = c.Fix(Fix{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return !c.pending.unsent()
+	}, patience, time.Millisecond)
+	c.Resend()
+	require.Equal(t, Ack{Seq: seq}, <-acks)
+	require.EqualValues(t, 2, c.Stats().Acked)
+}
+
+func TestL3_AllGoesThroughTheView(t *testing.T) {
+	changed := make(chan struct{}, 1)
+	s := serve(t, func(p *peer) {
+		p.welcome()
+		p.say(`{"type":"friends","v":1,"full":true,"near":[{"user":"bob"},{"user":"eve"}],"gone":[]}`)
+		p.linger()
+	})
+	c := start(t, s, Options{OnFriends: func(Friends) { changed <- struct{}{} }})
+	<-changed
+	seen := map[string]bool{}
+	for f := range c.All() {
+		seen[f.User] = true
+	}
+	require.Equal(t, map[string]bool{"bob": true, "eve": true}, seen)
+	for range c.All() {
+		break
+	}
+	require.Len(t, c.View(), 2, "the lock is free again")
+}
