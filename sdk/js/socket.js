@@ -30,7 +30,6 @@ export class Socket {
 
   /** Sends an object, or text that is a frame already. */
   send(frame) {
-    if (this.#ws.readyState !== 1) return;
     this.#ws.send(typeof frame === "string" ? frame : JSON.stringify(frame));
   }
 
