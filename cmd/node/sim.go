@@ -281,7 +281,7 @@ func lineShower(w io.Writer, whole time.Duration) func(line string, at time.Dura
 		return func(line string, _ time.Duration) { fmt.Fprintf(w, "\r\x1b[K%s", line) }
 	}
 	bar := progressbar.NewOptions64(int64(whole), progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetPredictTime(false), progressbar.OptionSetWidth(12), progressbar.OptionShowDescriptionAtLineEnd())
+		progressbar.OptionSetPredictTime(false), progressbar.OptionSetWidth(8), progressbar.OptionThrottle(simShow/5), progressbar.OptionShowDescriptionAtLineEnd())
 	return func(line string, at time.Duration) {
 		if line == "" {
 			_ = bar.Finish()

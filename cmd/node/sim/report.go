@@ -22,8 +22,12 @@ func (r *Result) Faulty() (n int) {
 // Line says in one line how it goes; before is the Result at the line before.
 func (r *Result) Line(before *Result) string {
 	seconds := max((r.Took - before.Took).Seconds(), 0.001)
-	return fmt.Sprintf("%3.0fs  %d of %d connected  %.0f fixes/s  %.0f shown/s  ack %s  push %s  near %d  faults %d",
-		r.Took.Seconds(), r.Open, r.Users, float64(r.Fixes-before.Fixes)/seconds, float64(r.Pushes-before.Pushes)/seconds,
+	what := ""
+	if r.Resting {
+		what = "coming to rest, "
+	}
+	return fmt.Sprintf("%.0fs %s%d/%d online, %.0f fixes/s, %.0f shown/s, ack %s, push %s, near %d, faults %d",
+		r.Took.Seconds(), what, r.Open, r.Users, float64(r.Fixes-before.Fixes)/seconds, float64(r.Pushes-before.Pushes)/seconds,
 		r.Ack.brief(), r.Push.brief(), r.Near, r.Faulty())
 }
 
@@ -31,7 +35,7 @@ func (l Latency) brief() string {
 	if l.Count() == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%s p99 %s", short(l.At(50)), short(l.At(99)))
+	return fmt.Sprintf("%s p99 %s", short(l.At(50)), short(l.At(99))) // the median first
 }
 
 func short(d time.Duration) string {

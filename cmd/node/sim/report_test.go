@@ -51,7 +51,7 @@ func TestResult_LatenciesAndErr(t *testing.T) {
 	out.Reset()
 	require.NoError(t, r.Distributions(&out))
 	require.Contains(t, out.String(), "# fix→ack, ms")
-	require.Contains(t, r.Line(&Result{}), "10s  0 of 0 connected")
+	require.Contains(t, r.Line(&Result{}), "10s 0/0 online")
 
 	require.NoError(t, r.Err())
 	r.Refused = 1

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -80,6 +81,7 @@ type Sim struct {
 	plan    schedule
 	began   time.Time
 	next    int32 // whose view is judged next
+	resting atomic.Bool
 	lastRun time.Duration
 }
 
@@ -235,6 +237,7 @@ func (s *Sim) judgeOne(i int32, rest bool) {
 // nothing can be under way any more, and judges every view (M3). It returns how
 // many people did not come to rest.
 func (s *Sim) rest() (unsettled int) {
+	s.resting.Store(true)
 	for _, p := range s.people {
 		p.line.lift()
 	}
@@ -280,7 +283,7 @@ func (s *Sim) unsettled(ask bool) (n int) {
 // Result is what has happened so far.
 func (s *Sim) Result() Result {
 	r := s.tally.result()
-	r.Took, r.Users = s.now(), len(s.people)
+	r.Took, r.Users, r.Resting = s.now(), len(s.people), s.resting.Load()
 	for _, p := range s.people {
 		st := p.client.Stats()
 		r.Acked += st.Acked

@@ -73,8 +73,9 @@ func (t *tally) gaveUp(err error) {
 
 // Result is what a run has come to so far.
 type Result struct {
-	Took  time.Duration
-	Users int
+	Took    time.Duration
+	Users   int
+	Resting bool // it is over, and what is under way is waited for
 
 	Fixes, Stills, Duplicates, Late, Coarse int64 // sent; late and coarse are fixes
 	Acked, Refused, Dropped, Pending        uint64
