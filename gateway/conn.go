@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"fmt"
 	"net"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -103,8 +101,7 @@ func (c *Conn) step() bool {
 func (c *Conn) end() {
 	hub := c.sockets.hub
 	if v := recover(); v != nil {
-		hub.metrics.panics.Inc()
-		hub.log.Error("a connection panicked", "type", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+		hub.panicked("reading", v)
 		c.close(presence.Internal, "")
 		c.in.discard(c.net) // until the close frame is written and answered, or its time is over
 	}

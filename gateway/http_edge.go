@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kith-nearby/kith/internal/stack"
 	"github.com/kith-nearby/kith/wire"
 )
 
@@ -135,7 +135,7 @@ func (e *edge) recover(next http.Handler) http.Handler {
 				panic(v)
 			}
 			e.seen.panics.Inc()
-			e.log.Error("a call panicked", "route", r.Pattern, "type", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+			e.log.Error("a call panicked", "route", r.Pattern, "type", fmt.Sprintf("%T", v), "stack", stack.OfPanic())
 			if t, ok := w.(*tally); ok && t.status == 0 {
 				internal().write(w)
 			}

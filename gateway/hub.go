@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kith-nearby/kith/internal/stack"
 	"github.com/kith-nearby/kith/presence"
 )
 
@@ -127,6 +129,13 @@ func (h *Hub) Recovered() {
 	h.conns.each(func(c *Conn) {
 		c.sendAwayIfLost(now + time.Duration(rand.Int64N(int64(h.cfg.RecoverWithin)+1)))
 	})
+}
+
+// panicked reports a panic of one connection. It is called while that is being
+// recovered. What was thrown may hold a position, so only its type is said.
+func (h *Hub) panicked(during string, v any) {
+	h.metrics.panics.Inc()
+	h.log.Error("a connection panicked", "during", during, "type", fmt.Sprintf("%T", v), "stack", stack.OfPanic())
 }
 
 var errStopped = errors.New("the hub is closed")

@@ -3,6 +3,8 @@ package gateway
 import (
 	"sync"
 	"time"
+
+	"github.com/kith-nearby/kith/presence"
 )
 
 // pulse is the node's one timing wheel for connections: pings, deadlines and
@@ -51,10 +53,26 @@ func (p *pulse) run(clock func() time.Duration, stop <-chan struct{}) {
 		p.mu.Unlock()
 		for i, c := range due {
 			due[i] = nil
-			c.onPulse(now)
+			c.wakeUp(now)
 		}
 		if cap(due) > 4096 {
 			due = nil
 		}
 	}
+}
+
+// wakeUp is onPulse for a goroutine that serves others too: a panic ends only this
+// connection.
+func (c *Conn) wakeUp(now time.Duration) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.sockets.hub.panicked("pulse", v)
+			if c.alive() {
+				c.close(presence.Internal, "")
+			} else { // it was closed already, and that went wrong
+				_ = c.net.Close()
+			}
+		}
+	}()
+	c.onPulse(now)
 }

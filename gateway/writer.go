@@ -143,27 +143,29 @@ func (c *Conn) answer(build func([]byte) []byte) {
 // goroutine, which waits while the queue is full: who does not read answers is
 // not read from either.
 func (c *Conn) enqueue(add func(*pending)) {
-	for {
-		c.mu.Lock()
-		if c.phase >= closing {
-			c.mu.Unlock()
-			return
-		}
-		p := c.waiting()
-		if p.count < maxEvents {
-			add(p)
-			p.count++
-			c.wake()
-			c.mu.Unlock()
-			return
-		}
-		if p.room == nil {
-			p.room = make(chan struct{})
-		}
-		room := p.room
-		c.mu.Unlock()
+	for room := c.offer(add); room != nil; room = c.offer(add) {
 		<-room
 	}
+}
+
+// offer queues a frame, or returns what is closed when there may be room for it.
+func (c *Conn) offer(add func(*pending)) (room <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock() // also if add panics
+	if c.phase >= closing {
+		return nil
+	}
+	p := c.waiting()
+	if p.count < maxEvents {
+		add(p)
+		p.count++
+		c.wake()
+		return nil
+	}
+	if p.room == nil {
+		p.room = make(chan struct{})
+	}
+	return p.room
 }
 
 func (c *Conn) push(change *presence.Change) {
@@ -213,12 +215,18 @@ type batch struct {
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// flush writes until nothing waits.
+// flush writes until nothing waits. A panic ends only this connection.
 func (c *Conn) flush() {
 	hub := c.sockets.hub
 	defer hub.work.Done()
 	hub.metrics.flushing.Inc()
 	defer hub.metrics.flushing.Dec()
+	defer func() {
+		if v := recover(); v != nil {
+			hub.panicked("writing", v)
+			c.stopFlush()
+		}
+	}()
 	if wait := hub.cfg.Coalesce; wait > 0 {
 		c.gather(wait)
 	}
@@ -228,6 +236,19 @@ func (c *Conn) flush() {
 	}
 	f.empty()
 	batches.Put(f)
+}
+
+// stopFlush ends a flush that panicked, and closes the connection. What waited is
+// dropped and not used again, for it may be what broke.
+func (c *Conn) stopFlush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flushing = false
+	if c.pending != nil {
+		c.pending.makeRoom()
+		c.pending = nil
+	}
+	c.closeLocked(presence.Internal, "")
 }
 
 // gather waits for more changes of the view, unless something else waits too.
@@ -262,14 +283,30 @@ func (c *Conn) gatherBatch(f *batch) bool {
 // takePage takes the events, the ack, and a page of the view. Encoding the view
 // happens outside the lock.
 func (c *Conn) takePage(f *batch) (more bool) {
+	p := c.takeWaiting(f)
+	if p.viewed {
+		f.friends(p.version, p.full)
+	}
+	return p.more
+}
+
+// page is what takeWaiting says of what it took.
+type page struct {
+	more    bool // there may be another one
+	viewed  bool // there is some of the view, as f.near and f.gone
+	full    bool // and it replaces all before
+	version uint64
+}
+
+func (c *Conn) takeWaiting(f *batch) (took page) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	p := c.pending
 	if p == nil || c.phase == dead {
 		if len(f.buf) == 0 {
 			c.flushing = false
 		}
-		c.mu.Unlock()
-		return false
+		return page{}
 	}
 	f.buf = append(f.buf, p.events...)
 	c.framesOut += uint32(p.count)
@@ -284,16 +321,15 @@ func (c *Conn) takePage(f *batch) (more bool) {
 		c.framesOut++
 		c.noteSent("ack", noNote)
 	}
-	viewed := !p.view.empty()
-	var full bool
-	full, f.near, f.gone = p.view.take(wire.PageEntries, f.near[:0], f.gone[:0])
-	if viewed {
+	took.viewed = !p.view.empty()
+	took.full, f.near, f.gone = p.view.take(wire.PageEntries, f.near[:0], f.gone[:0])
+	if took.viewed {
 		c.version++
 		c.framesOut++
-		c.noteSent("friends", func() string { return viewNote(full, len(f.near), len(f.gone)) })
+		c.noteSent("friends", func() string { return viewNote(took.full, len(f.near), len(f.gone)) })
 	}
-	version := c.version
-	if more = !p.view.empty(); !more {
+	took.version = c.version
+	if took.more = !p.view.empty(); !took.more {
 		f.buf = append(f.buf, p.final...)
 		if len(p.final) > 0 {
 			f.final = true
@@ -301,14 +337,10 @@ func (c *Conn) takePage(f *batch) (more bool) {
 		}
 		c.drop()
 	}
-	if !more && !viewed && len(f.buf) == 0 { // all that waited took itself back
+	if !took.more && !took.viewed && len(f.buf) == 0 { // all that waited took itself back
 		c.flushing = false
 	}
-	c.mu.Unlock()
-	if viewed {
-		f.friends(version, full)
-	}
-	return more
+	return took
 }
 
 func (f *batch) friends(version uint64, full bool) {

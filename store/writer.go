@@ -21,7 +21,8 @@ type Acker interface {
 	Durable(b *presence.Batch)
 	// Lost says that b was dropped. It is called within Record, or within Close.
 	Lost(b *presence.Batch)
-	// Recovered says, after some were lost, that history takes batches again.
+	// Recovered says, after some were lost, that history takes batches again. Of
+	// each batch that was lost before, Lost has returned.
 	Recovered()
 }
 
@@ -93,6 +94,8 @@ type Writer struct {
 	queue   fifo
 	closing bool
 	lost    bool // something was, and nobody was told of the recovery yet
+	telling int  // calls of Lost under way
+	told    sync.Cond
 }
 
 // NewWriter starts a Writer. Its metrics go to reg, if not nil.
@@ -107,6 +110,7 @@ func NewWriter(to Appender, acks Acker, c WriterConfig, reg prometheus.Registere
 		return nil, err
 	}
 	w := &Writer{to: to, acks: acks, c: c, woken: make(chan struct{}, 1), ended: make(chan struct{})}
+	w.told.L = &w.mu
 	var err error
 	if w.metrics, err = newWriterMetrics(reg, w.Lag); err != nil {
 		return nil, fmt.Errorf("history writer: %w", err)
@@ -123,9 +127,14 @@ func (w *Writer) Record(b *presence.Batch) {
 	rows := weight(b)
 	if w.closing || w.queue.rows+rows > w.c.QueueRows && w.queue.rows > 0 {
 		w.lost = true
+		w.telling++
 		w.mu.Unlock()
 		w.metrics.dropped.Add(float64(rows))
 		w.acks.Lost(b)
+		w.mu.Lock()
+		w.telling--
+		w.told.Signal()
+		w.mu.Unlock()
 		return
 	}
 	// Waking is needed when waiting begins and when a group is full; between
@@ -301,6 +310,10 @@ func (w *Writer) durable(group []*presence.Batch) {
 	recovered := w.lost && !w.closing && w.queue.rows <= w.c.QueueRows/2
 	if recovered {
 		w.lost = false
+		// Who is still being told of a loss would otherwise never be called back.
+		for w.telling > 0 {
+			w.told.Wait()
+		}
 	}
 	w.mu.Unlock()
 	w.metrics.committed.Add(float64(rows))

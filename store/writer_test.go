@@ -270,6 +270,43 @@ func TestWriterCallsBackWhenOverloadEnds(t *testing.T) {
 	})
 }
 
+// slowLost takes its time over Lost, as a goroutine that is put aside would.
+type slowLost struct {
+	ackList
+	heardAt []string
+}
+
+func (a *slowLost) Lost(b *presence.Batch) {
+	pause(context.Background(), 10*time.Second)
+	a.note(func(*heard) { a.heardAt = append(a.heardAt, "lost") })
+	a.ackList.Lost(b)
+}
+
+func (a *slowLost) Recovered() {
+	a.note(func(*heard) { a.heardAt = append(a.heardAt, "recovered") })
+	a.ackList.Recovered()
+}
+
+// TestWriterCallsBackAfterEveryLoss: a loss that is told after the recovery would
+// leave its connection without an ack for ever.
+func TestWriterCallsBackAfterEveryLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to, acks := &table{takes: time.Second}, &slowLost{}
+		w := startWriter(t, to, acks, func(c *WriterConfig) { c.QueueRows, c.BacklogRows, c.GroupRows = 20, 10, 10 })
+		w.Record(batchOf(10))
+		w.Record(batchOf(10))
+		for range 3 {
+			go w.Record(batchOf(10))
+		}
+		sleep(9 * time.Second)
+		require.Zero(t, acks.heard().recovered, "three are still being told")
+		sleep(2 * time.Second)
+		acks.note(func(*heard) { require.Equal(t, []string{"lost", "lost", "lost", "recovered"}, acks.heardAt) })
+		require.Len(t, acks.heard().durable, 2)
+		require.NoError(t, w.Close(t.Context()))
+	})
+}
+
 func TestWriterCloseFlushes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to, acks := &table{takes: time.Second}, &ackList{}

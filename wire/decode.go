@@ -61,7 +61,10 @@ func (f *Frame) value(s *scanner, m member) (ok bool) {
 		return ok && f.ForS > 0 && !math.IsInf(f.ForS, 0)
 	case mUntil:
 		until, ok := s.float()
-		f.Until = presence.Millis(min(max(until, 0), MaxSeq))
+		if until != 0 { // 0 = none; what is below 1 stays a time, which check refuses
+			until = max(until, 1)
+		}
+		f.Until = presence.Millis(min(until, MaxSeq))
 		return ok
 	case mOn:
 		f.On, ok = s.bool()
@@ -258,7 +261,7 @@ func (f *Frame) checkType() *Error {
 		}
 	case Share:
 		if f.has&mUntil != 0 && f.Until != 0 && f.Until < MinTime {
-			return NewError(BadTime, "until", "until looks like seconds; send unix milliseconds.")
+			return NewError(BadTime, "until", "until is no time of these days; send unix milliseconds.")
 		}
 	}
 	return nil

@@ -75,6 +75,13 @@ func TestW3_WhatIsRefused(t *testing.T) {
 		{`{"type":"share","mode":"Exact"}`, "bad_field", "mode"},
 		{`{"type":"share","mode":"none","until":"now"}`, "bad_field", "until"},
 		{`{"type":"share","mode":"none","until":1700000000}`, "bad_time", "until"},
+		{`{"type":"share","mode":"none","until":-1}`, "bad_time", "until"},
+		{`{"type":"share","mode":"none","until":0.5}`, "bad_time", "until"},
+		{`{"type":"share","mode":"none","until":-0.5}`, "bad_time", "until"},
+		{`{"type":"share","mode":"none","until":1e-300}`, "bad_time", "until"},
+		{`{"type":"share","mode":"none","until":-1e400}`, "bad_time", "until"},
+		{`{"type":"share","mode":"none","until":-1700000000000}`, "bad_time", "until"},
+		{`{"type":"share","mode":"none","until":99999999999.9}`, "bad_time", "until"},
 		{`{"type":"strangers"}`, "bad_field", "on"},
 		{`{"type":"strangers","on":"yes"}`, "bad_field", "on"},
 		{`{"type":"strangers","on":true,"for_s":0}`, "bad_field", "for_s"},
@@ -148,6 +155,10 @@ func TestDecodeReadsEveryType(t *testing.T) {
 	read(`{"type":"share","mode":"area","until":1700000000000}`)
 	require.Equal(t, presence.Area, f.Mode)
 	require.EqualValues(t, 1_700_000_000_000, f.Until)
+	require.EqualValues(t, MinTime, read(`{"type":"share","mode":"area","until":1e11}`).Until)
+	require.Zero(t, read(`{"type":"share","mode":"area","until":0}`).Until, "none")
+	require.Zero(t, read(`{"type":"share","mode":"area","until":-0.0}`).Until)
+	require.EqualValues(t, uint64(MaxSeq), read(`{"type":"share","mode":"area","until":1e400}`).Until, "for as good as ever")
 	read(`{"type":"strangers","on":true,"for_s":60}`)
 	require.True(t, f.On)
 	require.Equal(t, 60.0, f.ForS)

@@ -3,12 +3,11 @@ package host
 import (
 	"fmt"
 	"log/slog"
-	"runtime"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/kith-nearby/kith/actors"
+	"github.com/kith-nearby/kith/internal/stack"
 	"github.com/kith-nearby/kith/presence"
 )
 
@@ -37,7 +36,7 @@ func (f *faults) report(value any, during string, who actors.Address) {
 		return
 	}
 	f.log.Error("panic", "during", during, "actor", who.String(), "type", fmt.Sprintf("%T", value),
-		"stack", stack(), "more", skipped)
+		"stack", stack.OfPanic(), "more", skipped)
 }
 
 func (f *faults) speak(key string) (skipped int, speak bool) {
@@ -55,23 +54,6 @@ func (f *faults) speak(key string) (skipped int, speak bool) {
 	skipped = line.skipped
 	line.last, line.skipped = now, 0
 	return skipped, true
-}
-
-// stack names the functions that led to the panic, innermost first, with lines
-// and without arguments.
-func stack() string {
-	var pcs [48]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])
-	var b strings.Builder
-	for {
-		f, more := frames.Next()
-		if !strings.HasPrefix(f.Function, "runtime.") {
-			fmt.Fprintf(&b, "%s:%d ", f.Function, f.Line)
-		}
-		if !more {
-			return strings.TrimSpace(b.String())
-		}
-	}
 }
 
 // panicked is what becomes of a Core that panicked: counted, reported, and its

@@ -40,7 +40,7 @@ var Folders = []Folder{
 	},
 	{
 		Path: "actors/host", Job: "runs Cores on protoactor",
-		May: []string{"actors", "presence"}, Test: []string{"actors/actorstest", "geo"},
+		May: []string{"actors", "presence", "internal/stack"}, Test: []string{"actors/actorstest", "geo"},
 	},
 	{
 		Path: "actors/actorstest", Job: "a world of many Cores, seeded; for tests",
@@ -70,7 +70,7 @@ var Folders = []Folder{
 	},
 	{
 		Path: "gateway", Job: "the WebSocket and HTTP edge; declares the ports it needs",
-		May: []string{"presence", "wire", "geo"},
+		May: []string{"presence", "wire", "geo", "internal/stack"},
 	},
 	{Path: "web", Job: "the map page and the operator's page, embedded"},
 	{Path: "sdk/js", Job: "the JavaScript client; its tests run from Go"},
@@ -79,6 +79,7 @@ var Folders = []Folder{
 	{Path: "cmd/node/...", Job: "the command line, and wiring", May: everything},
 	{Path: "bench/...", Job: "benchmarks and the load generator", May: everything},
 	{Path: "internal/arch", Job: "this"},
+	{Path: "internal/stack", Job: "says where a panic happened, without what was passed"},
 	{Path: "internal/testrun", Job: "runs all tests with the services that they ask for"},
 }
 
@@ -235,6 +236,11 @@ var globalCalls = []struct {
 		"log",
 		[]string{"Print", "Printf", "Println", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "SetOutput", "SetFlags", "SetPrefix", "Default"},
 		nil, "log to the *slog.Logger that was passed",
+	},
+	{
+		"runtime/debug",
+		[]string{"Stack", "PrintStack"},
+		nil, "it prints the words of arguments, which may be positions; internal/stack does not",
 	},
 	{"net/http", []string{"DefaultServeMux", "Handle", "HandleFunc"}, nil, "make a ServeMux; the default one is open to every import"},
 	{"net/http", []string{"Get", "Post", "PostForm", "Head"}, nil, "make a request with a context; these wait for ever"},
