@@ -225,3 +225,14 @@ func TestTilesInThePolicy(t *testing.T) {
 		require.NotContains(t, get(t, Pages(o), http.MethodGet, "/").Header.Get("Content-Security-Policy"), "data: ")
 	}
 }
+
+// What of the page needs no browser is tested by node's own runner.
+func TestScripts(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		const none = "there is no node here to test the scripts of the page with"
+		require.Empty(t, os.Getenv("CI"), none)
+		t.Skip(none)
+	}
+	out, err := exec.Command("node", "--test", "test/").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}

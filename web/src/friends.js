@@ -36,7 +36,7 @@ export function Nearby({ live, pin, selected, onSelect }) {
 
 function Row({ live, item, open, onSelect }) {
   const idle = item.state === "idle";
-  return html`<li class="row ${open ? "open" : ""} fresh" data-user=${item.user}>
+  return html`<li class="row ${open ? "open" : ""} ${live.isFresh(item.user) ? "fresh" : ""}" data-user=${item.user}>
     <button class="row-head" aria-expanded=${open} onClick=${() => onSelect(open ? "" : item.user)}>
       <${Avatar} user=${item.user} idle=${idle} />
       <span class="who"><span class="name">${item.user}</span>

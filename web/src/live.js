@@ -6,6 +6,8 @@ import { socketURL } from "./config.js";
 
 /** How many people who went are remembered with their reason. */
 const mostGone = 30;
+/** Who came is shown as new for so long, ms. */
+const freshMs = 1600;
 
 const sharesKey = (user) => `kith.shares.${user}`;
 
@@ -18,6 +20,7 @@ export class Live {
     this.clockAhead = 0; // server's clock minus this one's, ms
     this.pending = 0;
     this.gone = new Map(); // user → {user, reason, at}
+    this.fresh = new Map(); // user → when they came near, for a moment
     this.requests = new Set();
     this.shares = readShares(me.user); // user or "" → {mode, until}
     this.radius = 0;
@@ -119,7 +122,11 @@ export class Live {
 
   onView(change) {
     const at = Date.now();
-    for (const item of change.entered) this.gone.delete(item.user);
+    for (const [user, since] of this.fresh) if (at - since > freshMs) this.fresh.delete(user);
+    for (const item of change.entered) {
+      this.gone.delete(item.user);
+      if (!change.full) this.fresh.set(item.user, at);
+    }
     // A new radius is answered with a whole new view: who is not in it is too far.
     const outside = change.full && this.resizing;
     if (change.full) this.resizing = false;
@@ -131,6 +138,10 @@ export class Live {
     while (this.gone.size > mostGone) this.gone.delete(this.gone.keys().next().value);
     this.emit("view", change);
     this.emit("change");
+  }
+
+  isFresh(user) {
+    return Date.now() - (this.fresh.get(user) ?? 0) < freshMs;
   }
 
   async setRadius(metres) {

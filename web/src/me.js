@@ -24,6 +24,7 @@ export function Me({ live, pin, map, offered, licences, onSwitch }) {
     <${Radius} live=${live} />
     <h2 class="section">Other people</h2>
     <div class="buttons">
+      <span class="on-phone"><${Another} live=${live} offered=${offered} /></span>
       <button onClick=${onSwitch}>Be someone else here</button>
     </div>
     <${Connection} live=${live} />
