@@ -42,6 +42,9 @@ type browser struct {
 // there must be one.
 func openBrowser(t *testing.T, origin string) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes its time; left out with -short")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {

@@ -1,11 +1,17 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -110,4 +116,66 @@ func TestOffline(t *testing.T) {
 // goes: open sockets it leaves alone.
 func offline(is bool) step {
 	return command(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: is, DownloadThroughput: -1, UploadThroughput: -1})
+}
+
+// A drag sends fixes as it goes, about three a second, and the last place twice.
+func TestDragIsPaced(t *testing.T) {
+	n := serve(t)
+	b := openBrowser(t, n.url)
+	alice := b.be("alice", homeLat, homeLng)
+	var mu sync.Mutex
+	var sent []string
+	require.NoError(t, chromedp.Listen(alice.ctx, func(ev any) {
+		if ev, ok := ev.(*network.EventWebSocketFrameSent); ok && strings.Contains(string(ev.Response.PayloadData), `"type":"fix"`) {
+			mu.Lock()
+			defer mu.Unlock()
+			sent = append(sent, string(ev.Response.PayloadData))
+		}
+	}))
+	began := time.Now()
+	for range 6 {
+		alice.drag(20, 10)
+	}
+	took := time.Since(began).Seconds()
+	alice.until("has sent all", `new Promise((done) => setTimeout(() => done(true), 1200))`)
+	mu.Lock()
+	defer mu.Unlock()
+	require.GreaterOrEqual(t, len(sent), 6*2)
+	require.LessOrEqual(t, float64(len(sent)), 3*took+6*2+1, "%d fixes in %.1f s", len(sent), took)
+	type place struct{ Lat, Lng float64 }
+	var last, before place
+	require.NoError(t, json.Unmarshal([]byte(sent[len(sent)-1]), &last))
+	require.NoError(t, json.Unmarshal([]byte(sent[len(sent)-2]), &before))
+	require.Equal(t, last, before)
+}
+
+// Who prefers less motion sees friends where they are, without a glide.
+func TestReducedMotion(t *testing.T) {
+	n := serve(t)
+	n.befriend("alice", "bob")
+	n.report("bob", fix{Seq: 1, Lat: homeLat + 0.01, Lng: homeLng})
+	b := openBrowser(t, n.url)
+	moves := 0
+	// frames is how many frames are painted when bob moves.
+	frames := func(tb *tab) int {
+		tb.until("rests", `new Promise((done) => { window.__frames.length = 0; setTimeout(() => done(window.__frames.length === 0), 500); })`)
+		before := eval[string](tb, `document.querySelector(".rows .far b").textContent`)
+		moves++
+		n.report("bob", fix{Seq: 1 + moves, Lat: homeLat + 0.01 + 0.003*float64(moves), Lng: homeLng})
+		tb.until("has moved", `document.querySelector(".rows .far b").textContent !== `+quote(before))
+		return eval[int](tb, `new Promise((done) => setTimeout(() => done(window.__frames.length), 1200))`)
+	}
+	open := func(preference string) *tab {
+		tb := b.be("alice", homeLat, homeLng,
+			command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: countDots}),
+			command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: preference}}}))
+		tb.shows("bob")
+		return tb
+	}
+	require.LessOrEqual(t, frames(open("reduce")), 2)
+	glides, most := open("no-preference"), 0
+	for tries := 0; tries < 5 && most <= 5; tries++ { // a busy machine may have no time for more
+		most = max(most, frames(glides))
+	}
+	require.Greater(t, most, 5)
 }

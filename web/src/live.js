@@ -54,9 +54,10 @@ export class Live {
   /** Starts anew after a close that the client does not retry. */
   reopen(token) {
     if (token) remember(Object.assign(this.me, { token }));
+    const gone = [...this.near].map(([user]) => ({ user, reason: "replaced" }));
     this.shut();
     this.open();
-    this.emit("change");
+    this.onView({ full: true, entered: [], updated: [], gone }); // the new view is empty
   }
 
   shut() {
