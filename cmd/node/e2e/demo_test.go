@@ -61,7 +61,7 @@ func TestDemo_E1_Oystercatchers(t *testing.T) {
 		return float64(d.Unix())
 	}
 	stretches := [][2]float64{
-		{day("2018-05-20"), day("2018-05-23")}, {day("2018-06-28"), day("2018-07-03")}, {day("2019-05-11"), day("2019-05-13")},
+		{day("2018-05-20"), day("2018-05-23")}, {day("2018-06-29"), day("2018-07-02")}, {day("2019-05-11"), day("2019-05-13")},
 	}
 	var samples []sample
 	outliers := 0
@@ -80,6 +80,7 @@ func TestDemo_E1_Oystercatchers(t *testing.T) {
 }
 
 func TestDemo_FriendsOfLastFM(t *testing.T) {
+	long(t)
 	file, err := filepath.Abs("testdata/friends_lastfm_asia.csv")
 	require.NoError(t, err)
 	s := prepare(t)

@@ -26,7 +26,7 @@ func TestE8_Dev(t *testing.T) {
 	}
 	tmp := t.TempDir()
 	cmd := exec.Command(kith, "dev")
-	cmd.Dir, cmd.Env = tmp, append(os.Environ(), "TMPDIR="+tmp)
+	cmd.Dir, cmd.Env = tmp, append(environment(), "TMPDIR="+tmp)
 	said := &transcript{lines: make(chan string)}
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ func TestE7_Drain(t *testing.T) {
 	require.Contains(t, status, "ready")
 
 	cmd := exec.Command(kith, s.args("drain")...)
-	cmd.Dir = s.dir
+	cmd.Dir, cmd.Env = s.dir, environment()
 	began := time.Now()
 	drained := make(chan error, 1)
 	var said []byte
@@ -38,7 +38,6 @@ func TestE7_Drain(t *testing.T) {
 		said, err = cmd.CombinedOutput()
 		drained <- err
 	}()
-	last := all[len(all)-1]
 	first := time.Time{}
 	delays := map[int64]bool{}
 	for _, p := range all {
@@ -65,6 +64,5 @@ func TestE7_Drain(t *testing.T) {
 	require.Less(t, time.Since(began), most+time.Second)
 	require.Contains(t, string(said), "drained")
 	require.Equal(t, 0, s.exit(most))
-	require.NotNil(t, last)
 	t.Logf("%d clients sent away within %v", len(all), time.Since(began).Round(time.Millisecond))
 }

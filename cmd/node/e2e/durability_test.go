@@ -52,6 +52,7 @@ func TestSoak_E2_KillsLoseNothingAcknowledged(t *testing.T) {
 }
 
 func TestE2_AGracefulStopLosesNothing(t *testing.T) {
+	long(t)
 	const most = 6 * time.Second
 	s := serve(t, "node.drain_within="+most.String())
 	c := newCrew(t, s, 5, 5*time.Millisecond)

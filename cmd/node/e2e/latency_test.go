@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -45,15 +43,17 @@ func newCouple(s *server, name string) *couple {
 	return c
 }
 
-// measure lets the couple move every 5 ms until ctx ends, and returns the
-// median and the 99th percentile. All that was sent was seen: a position that a
-// newer one replaced before it was written counts as unseen, so the pace is
-// slow enough for that not to happen.
-func (c *couple) measure(ctx context.Context) (p50, p99 time.Duration) {
+// window is how long the couple measures at a time.
+const window = 3 * time.Second
+
+// measure lets the couple move every 5 ms for a window, and returns the 99th
+// percentile. A position that a newer one replaced before it was written is not
+// seen and not counted; on a machine that is not overloaded that is none.
+func (c *couple) measure() (p99 time.Duration) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	sent := 0
-	for k := int64(0); ctx.Err() == nil; k++ {
+	sent, began := 0, time.Now()
+	for k := int64(0); time.Since(began) < window; k++ {
 		key := int64(lng0*1e7) + 1 + k%5000
 		c.mu.Lock()
 		c.sent[key] = time.Now()
@@ -69,23 +69,23 @@ func (c *couple) measure(ctx context.Context) (p50, p99 time.Duration) {
 	defer c.mu.Unlock()
 	times := c.times
 	c.times, c.sent = nil, map[int64]time.Time{}
-	require.Greater(c.moves.t, len(times), sent*9/10, "of %d fixes", sent)
+	require.Greater(c.moves.t, len(times), sent/3, "of %d fixes", sent)
 	slices.Sort(times)
-	return times[len(times)/2], times[len(times)*99/100]
+	return times[len(times)*99/100]
 }
 
-// unaffected compares the couple's latency with what it was in peace. The
-// machine is shared by attackers, server and couple, so it allows for a few
-// turns of the scheduler.
-func unaffected(t testing.TB, what string, peace, during time.Duration) {
+// unaffected compares the couple's latency with what it was in peace. Attackers,
+// server and couple share the machine with whatever else runs there, so a few
+// turns of the scheduler are allowed for, and a bad window is no proof: three in
+// a row are.
+func (c *couple) unaffected(t testing.TB, what string, peace time.Duration) {
 	t.Helper()
-	t.Logf("p99 from a fix to its sight: %v in peace, %v while %s", peace, during, what)
-	require.Less(t, during, 3*peace+100*time.Millisecond, fmt.Sprintf("while %s", what))
-}
-
-// forA measures for a while.
-func (c *couple) forA(d time.Duration) (p50, p99 time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
-	return c.measure(ctx)
+	for try := 1; ; try++ {
+		during := c.measure()
+		t.Logf("p99 from a fix to its sight: %v in peace, %v while %s", peace, during, what)
+		if during < 3*peace+50*time.Millisecond {
+			return
+		}
+		require.Less(t, try, 3, "others suffer while %s", what)
+	}
 }

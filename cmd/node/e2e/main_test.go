@@ -12,7 +12,7 @@ import (
 )
 
 // patience is how long anything may take that must happen.
-const patience = 20 * time.Second
+const patience = 30 * time.Second
 
 // kith is the path of the binary under test.
 var kith string

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,13 +108,19 @@ func (s *server) args(command ...string) []string {
 	return args
 }
 
+// environment is that of the tests without what would be settings of kith, and
+// without the tests' own KITH_SOAK and KITH_KILL_ROUNDS, which it would refuse.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "KITH_") })
+}
+
 // run runs a command of kith with this node's settings to its end.
 func (s *server) run(command ...string) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, kith, s.args(command...)...)
-	cmd.Dir = s.dir
+	cmd.Dir, cmd.Env = s.dir, environment()
 	out, err := cmd.CombinedOutput()
 	require.NoError(s.t, err, "kith %s: %s", strings.Join(command, " "), out)
 	return string(out)
@@ -123,7 +130,7 @@ func (s *server) run(command ...string) string {
 func (s *server) launch() {
 	s.t.Helper()
 	s.cmd = exec.Command(kith, s.args("serve")...)
-	s.cmd.Dir = s.dir
+	s.cmd.Dir, s.cmd.Env = s.dir, environment()
 	stderr, err := s.cmd.StderrPipe()
 	require.NoError(s.t, err)
 	require.NoError(s.t, s.cmd.Start())
