@@ -1,11 +1,13 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -143,7 +145,15 @@ func TestOperator_SeesANodeWork(t *testing.T) {
 		tb.until("shows the drain", `document.querySelector("#drained-text").textContent.includes("still to be sent away")`)
 		tb.until("shows the end", `document.querySelector("#drained-text").textContent.startsWith("The node has ended") && document.querySelector("#state").textContent.includes("no answer")`)
 		require.NoError(t, <-n.over)
-		n.over <- nil
+		n.cmd = nil
+		// It is started again, on the same admin port: the page goes on.
+		file := filepath.Join(n.dir, "kith.yaml")
+		yaml, err := os.ReadFile(file)
+		require.NoError(t, err)
+		yaml = bytes.Replace(yaml, []byte("127.0.0.1:0"), []byte(strings.TrimPrefix(n.admin, "http://")), 1)
+		require.NoError(t, os.WriteFile(file, yaml, 0o600))
+		n.start()
+		tb.until("is back", `document.querySelector("#drained").hidden && document.querySelector("#state").textContent.includes("serving") && `+card("Connections")+` === "0"`)
 	})
 }
 

@@ -34,6 +34,13 @@ function begin() {
   step(most);
 }
 
+function reset() {
+  phase = "";
+  $("drained").hidden = true;
+  $("drain").disabled = false;
+  say($("drained-title"), "Draining");
+}
+
 function step(left) {
   most = Math.max(most, left);
   $("drained-bar").value = most ? 1 - left / most : 1;
@@ -47,7 +54,7 @@ function step(left) {
 export function draining(s) {
   if (s) {
     last = s;
-    if (phase === "ended") location.reload(); // it was started again
+    if (phase === "ended") reset(); // it was started again
     if (!phase && s.node.state === "draining") begin(); // somebody else asked
     if (phase === "draining") step(s.live.connections);
     return true;

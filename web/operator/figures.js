@@ -3,7 +3,7 @@ import { $, h, say, table } from "./dom.js";
 import { bytes, count, duration, latency, rate } from "./format.js";
 import { chart } from "./chart.js";
 
-const percent = (part, all) => (all > 0 ? `${Math.round((100 * part) / all)} %` : "–");
+const percent = (part, all) => (all > 0 ? `${part > 0 && part < all / 200 ? "under 1" : Math.round((100 * part) / all)} %` : "–");
 
 /** The cards: title, value, what stands below, and when it is a warning. */
 const cards = [
@@ -100,7 +100,7 @@ function fill(s) {
         cell.append(meter, h("span", { class: "muted" }));
       }
       meter.value = part;
-      say(cell.lastElementChild, ` ${part > 0 && part < 0.01 ? "under 1" : Math.round(100 * part)} %`);
+      say(cell.lastElementChild, ` ${percent(q.depth, q.bound)}`);
     },
   });
   table($("queues").tBodies[0], s.queues, (q) => q.name, (q) => [q.name, count(q.depth), q.bound ? count(q.bound) : "–", box(q), q.drops === null ? "–" : count(q.drops), q.full], "none");
