@@ -17,7 +17,8 @@
 // not read its own answers is not read from; one that leaves notices unread is
 // closed 4101); the view of one connection, one entry for each friend; batches
 // not yet durable, three numbers a connection, however many they are; addresses
-// remembered for the connect rate, 2 × 16 384.
+// remembered for the connect rate, 2 × 16 384; messages noted of a user whom the
+// operator watches, 64 of at most 8 users (hub_trace.go).
 //
 // Invariants (cited by tests as TestGW1_…):
 //
