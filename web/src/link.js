@@ -4,6 +4,7 @@ import { html } from "./html.js";
 import { userOf } from "./identity.js";
 
 const closes = {
+  1006: "the connection was lost",
   4000: "the node did not understand this page",
   4001: "the token was not accepted",
   4002: "the token has run out",
@@ -19,7 +20,7 @@ const closes = {
 };
 
 /** Why the last connection ended, in words. */
-export const closeText = ({ code, reason }) => closes[code] ?? (reason || "the connection was lost");
+export const closeText = ({ code, reason }) => (code && closes[code]) || (reason && reason.replace(/\.$/, "")) || "the connection was lost";
 
 /** {short, long, tone} for a link. */
 export function linkText(link) {
@@ -54,7 +55,7 @@ export function Banner({ live }) {
   if (link.state === "waiting") return html`<p class="banner">${sentence(linkText(link).long)}.</p>`;
   if (link.state !== "closed") return null;
   const needsToken = link.code === 4001 || link.code === 4002;
-  return html`<div class="banner"><p>${sentence(linkText(link).long)}${link.reason && closes[link.code] ? ` (${link.reason})` : ""}.</p>
+  return html`<div class="banner"><p>${sentence(linkText(link).long)}.</p>
     ${needsToken ? html`<${TokenForm} user=${live.me.user} onToken=${(t) => live.reopen(t)} />` : html`<button class="primary" onClick=${() => live.reopen()}>Connect here</button>`}
   </div>`;
 }

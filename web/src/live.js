@@ -15,6 +15,7 @@ export class Live {
   constructor(me) {
     this.me = me;
     this.link = { state: "idle", code: 0, reason: "", retryAt: 0, last: null };
+    this.wasOpen = false;
     this.node = "";
     this.settings = null; // the server's config, once connected
     this.clockAhead = 0; // server's clock minus this one's, ms
@@ -94,9 +95,12 @@ export class Live {
     return known?.token ?? this.me.token;
   }
 
-  onState({ state, code, reason, retryInMs }) {
-    const last = code ? { code, reason: reason ?? "", at: Date.now() } : this.link.last;
-    this.set({ link: { state, code: code ?? 0, reason: reason ?? "", retryAt: retryInMs >= 0 ? Date.now() + retryInMs : 0, last } });
+  // Why a connection ended says more than that the next try found nobody.
+  onState({ state, code = 0, reason = "", retryInMs }) {
+    const tells = state === "closed" || (state === "waiting" && (this.wasOpen || !this.link.last));
+    const last = tells ? { code, reason, at: Date.now() } : this.link.last;
+    if (state === "open" || tells) this.wasOpen = state === "open";
+    this.set({ link: { state, code, reason, retryAt: retryInMs >= 0 ? Date.now() + retryInMs : 0, last } });
   }
 
   onConnected(c) {

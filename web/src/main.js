@@ -77,8 +77,7 @@ function Page({ town, offered, onSwitch }) {
     <main class="page ${tall ? "tall" : ""}">
       <div class="map-holder">
         <div class="map" id="map" ref=${element} role="region" aria-label="Map of the friends near you"></div>
-        <${Banner} live=${live} />
-        <${Toasts} said=${said} />
+        <div class="notices"><${Banner} live=${live} /><${Toasts} said=${said} /></div>
       </div>
       <section class="panel" id="panel" aria-label="Friends and settings" tabindex="-1">
         <button class="handle" aria-expanded=${tall} onClick=${() => setTall(!tall)}><span class="hidden">${tall ? "Show more of the map" : "Show more of the list"}</span></button>

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { duration, metres } from "./geo.js";
 import { html } from "./html.js";
-import { linkText } from "./link.js";
+import { closeText, linkText } from "./link.js";
 
 const least = 500;
 const most = 50_000;
@@ -70,7 +70,7 @@ function Connection({ live }) {
     ["Not acknowledged", pending === 0 ? "nothing" : `${pending} ${pending === 1 ? "fix" : "fixes"}`],
     node && ["Node", node],
     live.settings && ["A fix every", duration(live.settings.fix_s * 1000)],
-    link.last && ["Last close", `${link.last.code}${link.last.reason ? `: ${link.last.reason}` : ""}`],
+    link.last && ["Last close", `${closeText(link.last)} (${link.last.code})`],
   ].filter(Boolean);
   return html`<h2 class="section">Connection</h2>
     <dl class="facts column">${rows.map(([k, v]) => html`<div key=${k}><dt>${k}</dt><dd>${v}</dd></div>`)}</dl>`;
