@@ -13,7 +13,7 @@ import (
 //	message        from                      to    delivery
 //	Attach         gateway                   user  once; starts the actor
 //	Detach         gateway                   user  once
-//	Report         gateway (socket or HTTP)  user  once per batch; starts the actor; history is idempotent by (device, seq, ts)
+//	Report         gateway (socket or HTTP)  user  once per batch; starts the actor; history is idempotent by (device, seq, stamp)
 //	Rest           gateway                   user  at most once, repeated by the client
 //	SetRadius      gateway                   user  once
 //	ShareChanged   account service           user  at most once, ordered by Rev
