@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
 const (
@@ -44,7 +45,16 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	built = dir
-	return m.Run()
+	code := m.Run()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	if code != 0 {
+		return code
+	}
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // kith builds the binary under test, once. PAGES_BINARY names one that is built
