@@ -113,8 +113,9 @@ func devConfig(cfg *config.Config, origin config.Origin, dir string) error {
 	return config.Join(fs.Err(), cfg.ValidateServe())
 }
 
-// devDrain is how long a node for trying may take to end.
-const devDrain = 3 * time.Second
+// devDrain is how long a node for trying may take to end; half of it is for
+// sending away whoever has its page open.
+const devDrain = 6 * time.Second
 
 func onLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)

@@ -144,7 +144,7 @@ func simulated(t *testing.T, lie func(frame map[string]any)) sim.Result {
 	cfg.Token = func(user string) (string, error) {
 		return tw.auth.Issue(presence.PublicID(user), time.Hour, time.Now())
 	}
-	cfg.Interval, cfg.For, cfg.Tolerance, cfg.Dropouts, cfg.Grace = time.Second, 1500*time.Millisecond, 2*time.Second, 0, tw.cfg.Presence.OfflineGrace
+	cfg.Interval, cfg.For, cfg.Tolerance, cfg.Dropouts, cfg.Grace = time.Second, 2500*time.Millisecond, 1500*time.Millisecond, 0, tw.cfg.Presence.OfflineGrace
 	cfg.Mix = sim.Mix{1, 1, 0, 0}
 	s, err := sim.New(cfg)
 	require.NoError(t, err)

@@ -31,10 +31,11 @@ func (v *viewer) receive(m kith.Friends, now time.Duration, push func(time.Durat
 	o := v.oracle
 	t := o.tracks[v.person]
 	// What is received cannot be looked at again later, so it gets more time.
-	v.before, v.wait = now-3*o.lag.allow(now), o.lag.allow(now)
+	v.wait = o.lag.allow(now)
+	v.before = now - 3*v.wait
 	t.mu.Lock()
 	v.mine = v.mine[:0]
-	if t.settled(v.before, moving) >= 0 { // else it may be where it was before the run
+	if t.settled(now-v.wait, moving) >= 0 { // else it may be where it was before the run
 		v.mine = t.possible(v.before, v.mine)
 	}
 	radius, exit, unsure := t.radius, t.exit, t.unsure
