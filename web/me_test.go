@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -143,4 +144,31 @@ func TestTiles(t *testing.T) {
 	require.Positive(t, asked.Load())
 	require.Equal(t, "Tiles by us", strings.TrimSpace(eval[string](tb, `document.querySelector(".leaflet-control-attribution").textContent`)))
 	tb.capture("tiles")
+}
+
+// Sharing with an end: the page says what comes after it, and it comes.
+func TestShareEnds(t *testing.T) {
+	n := serve(t)
+	n.befriend("alice", "bob")
+	b := openBrowser(t, n.url)
+	bob := b.be("bob", homeLat, homeLng)
+	alice := b.be("alice", homeLat+0.02, homeLng)
+	alice.shows("bob")
+	alice.button("bob")
+	alice.until("shows sharing", `document.querySelector(".sharing select")`)
+	eval[bool](alice, `(() => { const s = document.querySelector(".sharing select"); s.value = "3600000"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
+	alice.until("says what comes", `/^Until .*, then nothing\.$/.test(document.querySelector(".sharing p").textContent)`)
+	eval[bool](alice, `(document.querySelector(".sharing input[value=none]").click(), true)`)
+	bob.misses("alice", "hidden")
+	alice.misses("bob", "hidden")
+	alice.until("says what comes", `/^Until .*, then nothing\.$/.test(document.querySelector(".sharing p").textContent)`)
+
+	// The server has it as the page says.
+	var all struct {
+		Friends []struct{ Share struct{ Mode, Then string } }
+	}
+	require.NoError(t, json.Unmarshal(n.call(http.MethodGet, "/v1/users/alice/friends", apiKey, nil), &all))
+	require.Len(t, all.Friends, 1)
+	require.Equal(t, "none", all.Friends[0].Share.Mode)
+	require.Equal(t, "none", all.Friends[0].Share.Then)
 }

@@ -3,6 +3,7 @@
 import { KithClient } from "../../sdk/js/kith.js";
 import { personas, remember } from "./identity.js";
 import { socketURL } from "./config.js";
+import { everything, nextShare, shareAt } from "./shares.js";
 
 /** How many people who went are remembered with their reason. */
 const mostGone = 30;
@@ -23,7 +24,7 @@ export class Live {
     this.gone = new Map(); // user → {user, reason, at}
     this.fresh = new Map(); // user → when they came near, for a moment
     this.requests = new Set();
-    this.shares = readShares(me.user); // user or "" → {mode, until}
+    this.shares = readShares(me.user); // user or "" → {mode, until, then}
     this.radius = 0;
     this.resizing = false;
     this.listeners = { change: new Set(), view: new Set(), say: new Set(), connected: new Set() };
@@ -181,17 +182,16 @@ export class Live {
 
   /** How I share with a friend, as far as this browser set it; "" = everyone. */
   shareWith(user) {
-    const s = this.shares[user];
-    return s && (!s.until || s.until > this.now()) ? s : { mode: "exact", until: 0 };
+    return shareAt(this.shares[user] ?? everything, this.now());
   }
 
   async share(user, mode, until = 0) {
     const before = this.shares;
-    this.set({ shares: { ...before, [user]: { mode, until } } });
+    this.set({ shares: { ...before, [user]: nextShare(mode, until, this.shareWith(user)) } });
     try {
       await this.client.share({ ...(user ? { user } : {}), mode, ...(until ? { until } : {}) });
     } catch (e) {
-      this.set({ shares: { ...this.shares, [user]: before[user] } });
+      this.set({ shares: { ...this.shares, [user]: before[user] ?? everything } });
       this.emit("say", e.message);
       return;
     }

@@ -15,8 +15,11 @@ const ends = [
   [8 * 60 * 60_000, "for 8 hours"],
 ];
 
+const label = (mode) => modes.find(([m]) => m === mode)[1].toLowerCase();
+const clock = (ms) => new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+
 export function Sharing({ live, user }) {
-  const { mode, until } = live.shareWith(user);
+  const { mode, until, then } = live.shareWith(user);
   const [span, setSpan] = useState(0);
   const [sure, setSure] = useState(false);
   const share = (m, ms) => live.share(user, m, ms ? live.now() + ms : 0);
@@ -35,8 +38,8 @@ export function Sharing({ live, user }) {
           setSpan(ms);
           share(mode, ms);
         }}>${ends.map(([ms, label]) => html`<option key=${ms} value=${ms}>${label}</option>`)}</select>
-        ${until > 0 && html`<span class="sub">ends ${new Date(until - live.clockAhead).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}</span>`}
       </label>
+      <p class="sub">${until > 0 ? `Until ${clock(until - live.clockAhead)}, then ${label(then)}.` : "As last set in this browser."}</p>
     </fieldset>
     <div class="buttons">
       ${!sure && html`<button class="plain" onClick=${() => setSure(true)}>End friendship …</button>`}
