@@ -44,6 +44,7 @@ type commands struct {
 	Sim     simCommand     `cmd:"" help:"Simulate people, and check what they are shown."`
 	Config  configCommand  `cmd:"" help:"Check or print the configuration."`
 	Status  statusCommand  `cmd:"" help:"Show how a node is."`
+	Top     topCommand     `cmd:"" help:"Watch what a node is doing."`
 	Drain   drainCommand   `cmd:"" help:"Send a node's clients away and stop it."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
