@@ -27,7 +27,7 @@ type devCommand struct {
 // Help shows examples.
 func (devCommand) Help() string {
 	return `Listens on this machine only, on ports 8080 and 9090 or on free ones if those are
-taken. Simulated people move around a city, and one may be a dozen others, who are
+taken. Simulated people move around a city; you may be any of a dozen more, who are
 friends with some of them. Data is in a temporary directory that is removed at the
 end.
 
