@@ -38,13 +38,18 @@ type browser struct {
 	calm bool
 }
 
+// long skips a test that takes its time under -short.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("nodes and browsers take their time; left out with -short")
+	}
+}
+
 // openBrowser starts Chromium, or skips the test where there is none. In CI
 // there must be one.
 func openBrowser(t *testing.T, origin string) *browser {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes its time; left out with -short")
-	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {

@@ -15,6 +15,7 @@ import (
 // dev starts `kith dev` and returns where its map is.
 func dev(t *testing.T, args ...string) string {
 	t.Helper()
+	long(t)
 	bin, err := kith()
 	require.NoError(t, err)
 	cmd := exec.Command(bin, append([]string{"dev", "--node.listen", "127.0.0.1:0", "--node.admin", "127.0.0.1:0"}, args...)...)

@@ -87,6 +87,7 @@ type node struct {
 // tests have.
 func serve(t *testing.T, settings ...string) *node {
 	t.Helper()
+	long(t)
 	n := &node{t: t, dir: t.TempDir(), settings: settings, url: "http://127.0.0.1:0"}
 	yaml := fmt.Sprintf("node: {admin: \"127.0.0.1:0\", drain_within: 5s}\nauth: {hs256_secret: %q, api_keys: [%q], auto_create: true}\n"+
 		"presence: {offline_grace: 2s}\nlog: {format: json}\n", secret, apiKey)
