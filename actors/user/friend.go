@@ -118,11 +118,9 @@ func (s *slot) heard() presence.Millis { return presence.Millis(s.packed >> 16) 
 
 func (s *slot) setHeard(at presence.Millis) { s.packed = uint64(at)<<16 | s.packed&(1<<16-1) }
 
-// index is where the friend stands in table.friends.
+// index is where the friend stands in table.friends. Its 16 bits are enough: a
+// store allows 5 000 friends.
 func (s *slot) index() int { return int(s.packed & (1<<16 - 1)) }
-
-// maxFriends is how many friends can be online at a time; a store allows fewer.
-const maxFriends = 1<<16 - 1
 
 // table holds the friends who are online in order of id, and the slots of those
 // in range likewise.
