@@ -24,7 +24,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race check format lint fuzz bench bench-doc bench-save benchdiff golden demo soak clean
+.PHONY: help run build web test race check format lint fuzz bench bench-doc bench-save benchdiff golden demo soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ lint:
 	if [ -n "$$bad" ]; then printf 'make format would change:\n%s\n' "$$bad"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+
+web: ## build the pages from web/src into web/dist, which is committed
+	cd web && npm ci --no-progress && npm run build
 
 format: ## format all Go files
 	$(GO) tool gofumpt -w .

@@ -78,6 +78,9 @@ func run(ctx context.Context, out io.Writer, o options) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if err := npmInstall(ctx, out, ".", o.ci); err != nil {
+		return false, err
+	}
 	return goTest(ctx, out, append(args, o.args...), env, o.ci)
 }
 
