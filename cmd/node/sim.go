@@ -41,8 +41,7 @@ type simCommand struct {
 	Joins      float64       `default:"100" group:"Behaviour" help:"People who begin to connect, a second."`
 	Radius     float64       `group:"Behaviour" placeholder:"M" help:"Metres that each asks to see; by default the node's."`
 
-	Tolerance time.Duration  `default:"3s" group:"Judgement" help:"The longest that a message may be under way."`
-	Grace     *time.Duration `group:"Judgement" placeholder:"TIME" help:"The node's presence.offline_grace; by default that of the configuration."`
+	Tolerance time.Duration `default:"3s" group:"Behaviour" help:"The longest that a message may be under way; twice the worst of the last minute, if that is more."`
 
 	APIKey     string `name:"api-key" group:"Friendships" placeholder:"KEY" help:"One of the node's auth.api_keys. Others on this machine see flags; KITH_AUTH_API_KEYS they do not."`
 	NoSetup    bool   `group:"Friendships" help:"Users and friendships are in the store; make none and look for none."`
@@ -57,7 +56,8 @@ func (simCommand) Help() string {
 	return `People with homes, friends and phones who move, report, lose their network and come
 back, each over a WebSocket of their own. What they are shown is compared with
 where they are: a friend who is missing, one who must not be there, or one shown
-wrongly is a fault, and makes the exit code 1.
+wrongly is a fault, and makes the exit code 1. The rules are those of the
+configuration: of a node elsewhere, say them with --set presence.KEY=VALUE.
 
 Their tokens are signed with the node's auth.hs256_secret. Users and friendships
 are made with one of auth.api_keys, where they are not there yet; for very many,
@@ -177,14 +177,14 @@ func (cmd *simCommand) config(cfg *config.Config, auth *gateway.Auth, people *si
 	run := sim.Config{
 		URL: cmd.URL, People: people, Seed: cmd.Seed, For: cmd.For, Interval: cmd.Interval, TimeScale: cmd.TimeScale, Joins: cmd.Joins,
 		Mix: mix, Flaws: sim.Flaws{Duplicates: cmd.Duplicates, Late: cmd.Late, Coarse: cmd.Coarse}, Dropouts: cmd.Dropouts, Radius: cmd.Radius,
-		Judge: true, Tolerance: cmd.Tolerance, Grace: cfg.Presence.OfflineGrace,
+		Judge: true, Tolerance: cmd.Tolerance, Grace: cfg.Presence.OfflineGrace, Stale: cfg.Presence.StaleAfter,
 		Token: func(user string) (string, error) { return auth.Issue(presence.PublicID(user), simTTL, now()) },
 	}
 	if cmd.URL == "" {
 		run.URL = socketURL(cfg)
 	}
-	if cmd.Grace != nil {
-		run.Grace = *cmd.Grace
+	if cfg.Presence.MaxSpeedMPS > 0 {
+		run.Hold = cfg.Presence.JumpHold
 	}
 	return run, errors.Join(err, run.Validate())
 }

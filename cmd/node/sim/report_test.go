@@ -84,6 +84,8 @@ func TestConfig_Validate(t *testing.T) {
 		"0 people join a second": func(c *Config) { c.Joins = 0 },
 		"-1 dropouts an hour":    func(c *Config) { c.Dropouts = -1 },
 		"the tolerance is 1s":    func(c *Config) { c.Tolerance = time.Second },
+		"silent for 10m0s":       func(c *Config) { c.Interval = 5 * time.Minute },
+		"hold a leap for 3s":     func(c *Config) { c.Hold = 3 * time.Second },
 		"the grace is negative":  func(c *Config) { c.Grace = -1 },
 		"late fixes is 2":        func(c *Config) { c.Flaws.Late = 2 },
 	} {

@@ -32,6 +32,8 @@ type Config struct {
 	Judge     bool
 	Tolerance time.Duration // the longest that a message may be under way; twice the worst of the last minute, if that is more
 	Grace     time.Duration // the node's presence.offline_grace
+	Stale     time.Duration // the node's presence.stale_after
+	Hold      time.Duration // the node's presence.jump_hold; 0 = it believes every fix
 	Outsiders []string      // friends of people, who are not simulated
 }
 
@@ -40,6 +42,7 @@ func Default() Config {
 	return Config{
 		Seed: 1, Interval: 30 * time.Second, TimeScale: 1, Joins: 100, Mix: DefaultMix(), Flaws: DefaultFlaws(),
 		Dropouts: 6, Judge: true, Tolerance: 3 * time.Second, Grace: 30 * time.Second,
+		Stale: 10 * time.Minute, Hold: time.Second,
 	}
 }
 
@@ -63,7 +66,10 @@ func (c *Config) Validate() error {
 	}
 	fault(!(c.Joins > 0 && c.Joins <= 10_000), "%v people join a second; use more than 0, up to 10000", c.Joins)
 	fault(!(c.Dropouts >= 0 && c.Dropouts <= 3600), "%v dropouts an hour; use 0 to 3600", c.Dropouts)
-	fault(c.Tolerance < 1500*time.Millisecond || c.Tolerance > 10*time.Minute, "the tolerance is %v; use 1.5s to 10m: a node may hold a leap for a second", c.Tolerance)
+	least := c.Hold + 500*time.Millisecond
+	fault(c.Tolerance < least || c.Tolerance > 10*time.Minute, "the tolerance is %v; use %v to 10m: the node may hold a leap for %v", c.Tolerance, least, c.Hold)
+	fault(c.TimeScale > 0 && 2.2*float64(c.Interval)/c.TimeScale > float64(c.Stale), "each person would report every %v, and the node takes who is silent for %v for stale; use less than half of that",
+		time.Duration(float64(c.Interval)/c.TimeScale), c.Stale)
 	fault(c.Grace < 0, "the grace is negative")
 	share("the share of duplicates", c.Flaws.Duplicates)
 	share("the share of late fixes", c.Flaws.Late)
