@@ -2,6 +2,7 @@ package kith
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -70,14 +71,17 @@ func (s *socket) onAck(text []byte) error {
 // onError ends the command or the fix that it is about. A fix that the server
 // cannot take at the moment goes out again a little later.
 func (s *socket) onError(text []byte) error {
-	return decode(text, func(m ServerError) {
+	again := false
+	err := decode(text, func(m ServerError) {
 		c := s.client
 		asked := m.ID != "" && c.answered(m.ID, &m)
 		if m.Seq != nil {
 			c.settle(func(c *Client) {
-				if c.pending.refused(*m.Seq, m.Temporary) && !m.Temporary {
+				found, reconnect := c.pending.refused(*m.Seq, m.Temporary)
+				if found && !m.Temporary {
 					c.stats.Refused++
 				}
+				again = reconnect
 			})
 			if m.Temporary {
 				c.nudge() // the sender sets its clock for the repetition
@@ -87,7 +91,15 @@ func (s *socket) onError(text []byte) error {
 			c.opt.OnError(&m)
 		}
 	})
+	if err == nil && again {
+		err = errAgain
+	}
+	return err
 }
+
+// errAgain ends a connection on which a fix was refused for the moment that may
+// be stored already: an ack of a later one would cover it.
+var errAgain = errors.New("a fix that was sent before is refused for the moment")
 
 // settle changes what is pending and wakes who waits for it in Flush.
 func (c *Client) settle(change func(*Client)) {

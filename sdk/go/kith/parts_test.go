@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"testing"
 	"time"
@@ -47,6 +48,7 @@ func TestL1_PendingAgainstTwin(t *testing.T) {
 		p := pending{most: most}
 		twin, out, next := []uint64{}, map[uint64]bool{}, uint64(0)
 		dropped, later := uint64(0), 0
+		earlier := map[uint64]bool{} // went out on an earlier connection
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(*rapid.T) {
 				next++
@@ -72,16 +74,20 @@ func TestL1_PendingAgainstTwin(t *testing.T) {
 			"refuse": func(t *rapid.T) {
 				seq := rapid.Uint64Range(0, next+1).Draw(t, "seq")
 				forNow, there := rapid.Bool().Draw(t, "for now"), false
-				got := p.refused(seq, forNow)
+				got, reconnect := p.refused(seq, forNow)
+				stays := forNow && earlier[seq] // it may be stored: it keeps its Seq
 				for i, s := range twin {
 					if s == seq {
-						twin = append(append([]uint64{}, twin[:i]...), twin[i+1:]...)
 						there = true
+						if !stays {
+							twin = append(append([]uint64{}, twin[:i]...), twin[i+1:]...)
+						}
 						break
 					}
 				}
 				require.Equal(t, there, got)
-				if there && forNow {
+				require.Equal(t, there && stays, reconnect)
+				if there && forNow && !stays {
 					later++
 				}
 			},
@@ -95,6 +101,7 @@ func TestL1_PendingAgainstTwin(t *testing.T) {
 			},
 			"reconnect": func(*rapid.T) {
 				p.rewind()
+				maps.Copy(earlier, out)
 				clear(out)
 			},
 			"send": func(t *rapid.T) {

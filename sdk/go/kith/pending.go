@@ -10,6 +10,7 @@ import (
 type pending struct {
 	fixes   []Fix
 	sent    int   // how many of them, from the first, went out on this connection
+	before  int   // how many, from the first, went out on an earlier one, and may be stored
 	later   []Fix // refused for the moment; they need a new Seq, since an ack of a later one covers theirs
 	most    int
 	dropped uint64
@@ -24,7 +25,7 @@ func (p *pending) add(f Fix) {
 		p.dropped++
 	default:
 		p.fixes = slices.Delete(p.fixes, 0, 1)
-		p.sent = max(p.sent-1, 0)
+		p.sent, p.before = max(p.sent-1, 0), max(p.before-1, 0)
 		p.dropped++
 	}
 	p.fixes = append(p.fixes, f)
@@ -49,24 +50,31 @@ func (p *pending) acked(seq uint64) {
 		n++
 	}
 	p.fixes = slices.Delete(p.fixes, 0, n)
-	p.sent = max(p.sent-n, 0)
+	p.sent, p.before = max(p.sent-n, 0), max(p.before-n, 0)
 }
 
 // refused forgets the one fix, or with forNow keeps it for again. It reports
-// whether there was such a fix.
-func (p *pending) refused(seq uint64, forNow bool) bool {
+// whether there was such a fix, and whether it must go out under its own Seq on a
+// connection to come: it went out on an earlier one and may be stored, so that a
+// new Seq would store it twice.
+func (p *pending) refused(seq uint64, forNow bool) (found, reconnect bool) {
 	i := slices.IndexFunc(p.fixes, func(f Fix) bool { return f.Seq == seq })
-	if i < 0 {
-		return false
-	}
-	if forNow {
+	switch {
+	case i < 0:
+		return false, false
+	case forNow && i < p.before:
+		return true, true
+	case forNow:
 		p.later = append(p.later, p.fixes[i])
 	}
 	p.fixes = slices.Delete(p.fixes, i, i+1)
 	if i < p.sent {
 		p.sent--
 	}
-	return true
+	if i < p.before {
+		p.before--
+	}
+	return true, false
 }
 
 // again queues what was refused for the moment, with Seqs above last, and
@@ -82,7 +90,7 @@ func (p *pending) again(last uint64) uint64 {
 }
 
 // rewind makes all of them unsent: the connection is a new one.
-func (p *pending) rewind() { p.sent = 0 }
+func (p *pending) rewind() { p.before, p.sent = max(p.before, p.sent), 0 }
 
 // The most that one `fixes` frame may hold, and room for what stands around them.
 const (
