@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -164,21 +165,29 @@ func (n *node) call(method, path, bearer string, body any) []byte {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	var b bytes.Buffer
-	if body != nil {
-		require.NoError(n.t, json.NewEncoder(&b).Encode(body))
+	for {
+		var b bytes.Buffer
+		if body != nil {
+			require.NoError(n.t, json.NewEncoder(&b).Encode(body))
+		}
+		req, err := http.NewRequestWithContext(ctx, method, n.url+path, &b)
+		require.NoError(n.t, err)
+		req.Header.Set("Authorization", "Bearer "+bearer)
+		req.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(req)
+		require.NoError(n.t, err)
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(n.t, err)
+		require.NoError(n.t, answer.Body.Close())
+		if answer.StatusCode == http.StatusTooManyRequests { // as a client should
+			seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+			require.NoError(n.t, err)
+			time.Sleep(time.Duration(seconds) * time.Second)
+			continue
+		}
+		require.Less(n.t, answer.StatusCode, 300, "%s %s: %s", method, path, text)
+		return text
 	}
-	req, err := http.NewRequestWithContext(ctx, method, n.url+path, &b)
-	require.NoError(n.t, err)
-	req.Header.Set("Authorization", "Bearer "+bearer)
-	req.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(req)
-	require.NoError(n.t, err)
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(n.t, err)
-	require.Less(n.t, answer.StatusCode, 300, "%s %s: %s", method, path, text)
-	return text
 }
 
 // befriend makes two users, and friends of them.

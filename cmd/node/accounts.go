@@ -64,6 +64,9 @@ func (a *accounts) Friend(ctx context.Context, user presence.UserID, op gateway.
 	if err != nil {
 		return err
 	}
+	if do != store.Request {
+		a.requests.forget(them.ID, user) // what they asked has had its answer
+	}
 	if n, ok := noticeFor(do, out); ok && a.audible(n, user, them.ID) {
 		a.tell(actors.User(them.ID), &actors.Noticed{Notice: presence.Notice{Kind: n, User: me.Public}})
 	}
@@ -82,7 +85,7 @@ func (a *accounts) lookUp(ctx context.Context, name presence.PublicID) (store.Us
 }
 
 // audible says whether to notify of n: who asks, withdraws and asks again is heard
-// once a minute. The request itself is there each time.
+// once a minute, unless there was an answer. The request itself is there each time.
 func (a *accounts) audible(n presence.NoticeKind, asker, asked presence.UserID) bool {
 	return n != presence.Requested || a.requests.first(asker, asked, a.now())
 }

@@ -22,6 +22,14 @@ type lately struct {
 
 type doneTo struct{ from, to presence.UserID }
 
+// forget makes the next time the first one.
+func (l *lately) forget(from, to presence.UserID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.young, doneTo{from, to})
+	delete(l.old, doneTo{from, to})
+}
+
 // first says whether it was not done within the last minute. If so it is now.
 func (l *lately) first(from, to presence.UserID, now time.Time) bool {
 	l.mu.Lock()

@@ -47,6 +47,9 @@ func TestAccounts_ARequestRepeatedIsHeardOnceAMinute(t *testing.T) {
 	now = now.Add(time.Minute)
 	require.NoError(t, r.friend("alice", gateway.OpRequest, "bob"))
 	require.Equal(t, []string{"bob: notice 0 of alice"}, r.tellings())
+	require.NoError(t, r.friend("bob", gateway.OpDecline, "alice"))
+	require.NoError(t, r.friend("alice", gateway.OpRequest, "bob"))
+	require.Equal(t, []string{"bob: notice 0 of alice"}, r.tellings(), "it has had its answer, so this is another")
 	require.NoError(t, r.friend("bob", gateway.OpAccept, "alice"))
 	require.Contains(t, r.tellings(), "alice: notice 1 of bob", "other notices are not held back")
 }

@@ -45,14 +45,18 @@ test("J1: in Chromium, fixes of a page that was left go out from the next one, o
   const profile = mkdtempSync(join(tmpdir(), "kith-js-chromium-"));
   const query = new URLSearchParams({ first: "", url: server.http, token: token("alice") });
   const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update"];
-  const child = spawn(browser, [...flags, `--user-data-dir=${profile}`, "--remote-debugging-port=0", `${origin}/test/page.html?${query}`], { stdio: "ignore" });
+  const child = spawn(browser, [...flags, `--user-data-dir=${profile}`, "--remote-debugging-port=0", `${origin}/test/page.html?${query}`], { stdio: "ignore", detached: true });
   const over = new Promise((resolve) => child.once("exit", resolve));
   t.after(async () => {
-    child.kill();
+    try {
+      process.kill(-child.pid, "SIGKILL"); // all of Chromium, which is many processes
+    } catch {
+      // it has ended by itself
+    }
     await over;
     rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   });
-  const late = setTimeout(() => child.kill("SIGKILL"), 2 * PATIENCE);
+  const late = setTimeout(() => process.kill(-child.pid, "SIGKILL"), 2 * PATIENCE);
   const ended = over.then(() => Promise.reject(new Error("the browser ended without a report")));
   ended.catch(() => {});
   const { user, seqs } = await Promise.race([report, ended]);
