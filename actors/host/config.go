@@ -66,8 +66,11 @@ func (c *Config) Validate() error {
 		name  string
 		value int
 	}{
-		{"high_water", c.HighWater}, {"mailbox", c.Mailbox}, {"load_workers", c.LoadWorkers},
-		{"load_queue", c.LoadQueue}, {"asks", c.Asks},
+		{"high_water", c.HighWater},
+		{"mailbox", c.Mailbox},
+		{"load_workers", c.LoadWorkers},
+		{"load_queue", c.LoadQueue},
+		{"asks", c.Asks},
 	} {
 		check(size.value > 0, "%s is at least 1, not %d", size.name, size.value)
 	}

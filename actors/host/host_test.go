@@ -219,7 +219,11 @@ func TestH2_EffectsInOrder(t *testing.T) {
 		}))
 		synctest.Wait()
 		require.Equal(t, []any{
-			welcomed{1, welcome}, pushed{1, change}, batch, notified{2, notice}, pushed{1, change},
+			welcomed{1, welcome},
+			pushed{1, change},
+			batch,
+			notified{2, notice},
+			pushed{1, change},
 			ended{1, presence.Replaced},
 		}, ports.seen())
 		require.Zero(t, h.Count(to.Kind))
