@@ -41,7 +41,7 @@ func TestDemo_E1_BusesOfOneRoute(t *testing.T) {
 	long(t)
 	samples := recording(t, "bus_route14.csv", "vehicle")
 	require.Len(t, users(samples), 8)
-	demo(t, rules{radius: 300, stale: 600}, warp{stale: 3, gap: minGap.Seconds(), speed: 240}, samples, func(m moment) {
+	demo(t, rules{radius: 300, stale: 600}, warp{stale: 3, gap: 0.006, speed: 400}, samples, func(m moment) {
 		for _, s := range m.sees {
 			t.Logf("%s  %s sees %s: %s", time.Unix(int64(m.t), 0).UTC().Format(time.TimeOnly), s.viewer, s.friend, s.what)
 		}
@@ -76,7 +76,7 @@ func TestDemo_E1_Oystercatchers(t *testing.T) {
 	}
 	require.Len(t, users(samples), 4)
 	require.Equal(t, 4, outliers)
-	demo(t, rules{radius: 500, stale: 600}, warp{stale: 0.9, gap: minGap.Seconds()}, samples, func(moment) {})
+	demo(t, rules{radius: 500, stale: 600}, warp{stale: 1, gap: minGap.Seconds()}, samples, func(moment) {})
 }
 
 func TestDemo_FriendsOfLastFM(t *testing.T) {
