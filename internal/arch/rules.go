@@ -282,5 +282,6 @@ var sleepers = map[string]string{
 	"*/*/*bench_test.go":      "benchmarks run on real threads and real clocks",
 	"gateway/socket_*test.go": "real sockets: the kernel's buffers and deadlines are in no bubble",
 	"gateway/http_*test.go":   "real sockets: the kernel's buffers and deadlines are in no bubble",
+	"web/node_test.go":        "a real node says how long to wait",
 	"cmd/node/*e2e_test.go":   "whole nodes over real sockets, where for a while nothing must happen",
 }
