@@ -276,6 +276,15 @@ func (p *replay) check(m moment) {
 
 // compare compares all that was seen with all that was predicted.
 func (p *replay) compare() {
+	views := map[string][]string{}
+	for viewer, q := range p.peers { // before p is locked: watch locks p while its peer is
+		q.mu.Lock()
+		for friend := range q.view {
+			views[viewer] = append(views[viewer], friend)
+		}
+		q.mu.Unlock()
+		slices.Sort(views[viewer])
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	require.Empty(p.t, p.bad)
@@ -286,22 +295,15 @@ func (p *replay) compare() {
 		}
 	}
 	require.Equal(p.t, p.want, got)
-	for viewer, q := range p.peers {
+	for viewer := range p.peers {
 		var left []string
 		for key, list := range p.want {
 			if key.viewer == viewer && list[len(list)-1] == "near" {
 				left = append(left, key.friend)
 			}
 		}
-		q.mu.Lock()
-		var view []string
-		for friend := range q.view {
-			view = append(view, friend)
-		}
-		q.mu.Unlock()
 		slices.Sort(left)
-		slices.Sort(view)
-		require.Equal(p.t, left, view, "the view of %s", viewer)
+		require.Equal(p.t, left, views[viewer], "the view of %s", viewer)
 	}
 }
 
