@@ -12,13 +12,7 @@ func Decode(b []byte, f *Frame) *Error {
 	*f = Frame{Fixes: f.Fixes[:0], RadiusM: math.NaN(), ForS: math.NaN()}
 	s := scan(b)
 	defer s.done()
-	if !s.open('{') {
-		s.fail(errNotObject)
-	}
-	for s.more() {
-		f.member(s)
-	}
-	s.end()
+	f.members(s)
 	err := f.check(s)
 	if err != nil {
 		err.ID = f.ID
@@ -305,11 +299,8 @@ type Report struct {
 	Fixes  []Item
 }
 
-// DecodeReport reads a report: device as in connect, fixes as in a fixes frame.
-func DecodeReport(b []byte) (Report, *Error) {
-	var f Frame
-	s := scan(b)
-	defer s.done()
+// members reads one object and what it holds, and nothing after it.
+func (f *Frame) members(s *scanner) {
 	if !s.open('{') {
 		s.fail(errNotObject)
 	}
@@ -317,6 +308,14 @@ func DecodeReport(b []byte) (Report, *Error) {
 		f.member(s)
 	}
 	s.end()
+}
+
+// DecodeReport reads a report: device as in connect, fixes as in a fixes frame.
+func DecodeReport(b []byte) (Report, *Error) {
+	var f Frame
+	s := scan(b)
+	defer s.done()
+	f.members(s)
 	switch {
 	case s.err != nil:
 		return Report{}, s.problem()

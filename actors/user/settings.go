@@ -22,7 +22,6 @@ func (t *turn) setRadius(metres float32) {
 		return
 	}
 	t.radius = metres
-	t.made = [8]*actors.Told{}
 	t.muted = true
 	t.lookAgain(false)
 	t.muted = false
